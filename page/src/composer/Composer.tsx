@@ -182,7 +182,7 @@ export function Composer({ draftId }: { draftId: string }) {
           {model?.supportsThinking && <ThinkButton {...composing} />}
           <ModeSelector />
           <TodoChip />
-          <span className={classes.hint}>{hints.length ? "Tab to complete" : hint(isRunning, isEmpty, isWish, boxKeys(enterSends).send[0] ?? "")}</span>
+          <span className={classes.hint}>{hints.length && !isWish ? "Tab to complete" : hint(isRunning, isEmpty, isWish, boxKeys(enterSends).send[0] ?? "")}</span>
           <Ring />
           {isRunning ? (
             <StopButton />
