@@ -212,6 +212,18 @@ async def test_a_run_that_nobody_watches_ends_in_a_sentence_and_fails(home: Path
         await chat.api.runs.cancel(ME, run.id)
 
 
+async def test_a_budget_that_is_raised_while_a_run_works_counts_at_once(home: Path, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    slow = [{"text": "Well,"}, {"wait": 15, "until": str(go)}, *thinks(1, 10)]
+    async with chatting(home, [slow, spends(1, "Done.")]) as chat:
+        await priced(chat, budget_per_run=12)
+        sent = await chat.send()
+        await chat.until_streaming("Well,")
+        await chat.api.settings.update(ME, ConfigPatch(budget_per_run=50))
+        go.touch()
+        assert (await chat.settled(sent.run_id)).status == "completed"
+
+
 @pytest.mark.slow
 async def test_the_command_line_without_a_terminal_says_so_and_ends_with_one(home: Path, tmp_path: Path) -> None:
     file = tmp_path / "script.json"

@@ -90,11 +90,19 @@ class Purse:
 
     def __init__(self, settings: Callable[[], Settings] = Settings, day: DayPurse | None = None) -> None:
         self._settings = settings
+        # As they were when the run began: a look at their file before every request would be for nothing.
+        self._known = settings()
         self._day: DayPurse = day or NoDay()
 
     async def excess(self, mine: Sequence[Item], coming: Estimate) -> Excess | None:
-        """Return the budget that a run's next request would pass."""
-        settings, used = self._settings(), spent(mine)
+        """Return the budget that a run's next request would pass, as it is set now."""
+        if await self._passed(mine, coming) is None:
+            return None
+        self._known = self._settings()
+        return await self._passed(mine, coming)
+
+    async def _passed(self, mine: Sequence[Item], coming: Estimate) -> Excess | None:
+        settings, used = self._known, spent(mine)
         day = await self._day.spent() if settings.budget_per_day and coming.cost else DaySpending()
         message, today = "for one message", "for today"
         budgets = (
