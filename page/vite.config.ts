@@ -72,5 +72,5 @@ export default defineConfig({
   // What is bundled beforehand passes by the plugins.
   optimizeDeps: { exclude: ["@xterm/xterm"] },
   server: { proxy: { "/api": { target: server, ws: true } } },
-  test: { include: ["tests/**/*.test.{ts,tsx}"], environment: "node" },
+  test: { include: ["tests/**/*.test.{ts,tsx}"], environment: "node", testTimeout: 30_000 },
 });

@@ -68,12 +68,18 @@ describe("blocks", () => {
   });
 
   it("leave a gigantic line plain and stay quick", () => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     const blocks = grow(noBlocks, "*a_[`".repeat(400_000));
     expect([...blocks.finished, ...blocks.tail].length).toBe(1);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(milliseconds(began)).toBeLessThan(2_000);
   });
 });
+
+/** Return how long the processor worked since then: others that use it, too, do not count. */
+function milliseconds(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1_000;
+}
 
 /** Return what a person reads of a text, and which words are drawn with emphasis. */
 function seen(text: string) {
@@ -143,9 +149,9 @@ describe("a formula", () => {
   });
 
   it.each(["\\(", "\\[\n", "$$ ", "$a ", "` `` ", "\\begin{a}\n", "~~~\n\\(", "$x$"])("of many signs %j stays quick", (signs) => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     grow(noBlocks, signs.repeat(100_000));
-    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(milliseconds(began)).toBeLessThan(3_000);
   });
 });
 
