@@ -22,6 +22,7 @@ from scripts import (  # noqa: E402
     call_pictures,
     context_pictures,
     key_pictures,
+    result_pictures,
     server_pictures,
     tool_pictures,
 )
@@ -262,6 +263,16 @@ async def pictures_of_the_context(studies: Studies) -> None:
         studio.server.close()
 
 
+async def pictures_of_a_large_result(studies: Studies) -> None:
+    folder = FOLDER / "results"
+    studio = result_pictures.studio_in(folder)
+    try:
+        async with studies.context(WIDE) as context:
+            await result_pictures.take(studio, context, folder, keep)
+    finally:
+        studio.server.close()
+
+
 PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "empty": picture_of_the_start,
     "chat": picture_of_a_chat,
@@ -280,6 +291,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "tools": pictures_of_tools,
     "authority": pictures_of_authority,
     "context": pictures_of_the_context,
+    "results": pictures_of_a_large_result,
 }
 
 
