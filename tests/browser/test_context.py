@@ -132,8 +132,9 @@ async def test_a_model_without_a_price_says_so_in_words_and_another_model_has_an
 async def test_nothing_is_asked_for_while_an_answer_streams(chat: Chat, served: Studio) -> None:
     await chat.ask("Hello")
     await expect(ring(chat.page)).to_have_accessible_name(re.compile("Context: "))
-    hold = served.hold()
-    served.script(["Once.", {"text": "A long answer. " * 40, **hold.after_each(15)}, counted(32_000)])
+    holds = [served.hold() for _ in range(3)]
+    pieces = [step for at, hold in enumerate(holds) for step in (f"Piece {at}. ", hold.step)]
+    served.script("Hello.", [*pieces, counted(32_000)])
     asked: list[str] = []
 
     def note(request: Request) -> None:
@@ -141,11 +142,14 @@ async def test_nothing_is_asked_for_while_an_answer_streams(chat: Chat, served: 
             asked.append(request.url)
 
     await chat.send("Slowly")
-    await expect(chat.answers.last).to_contain_text("A long answer.")
+    await expect(chat.answers.last).to_contain_text("Piece 0.")
     chat.page.on("request", note)
-    hold.release()
+    for at, hold in enumerate(holds):
+        await expect(chat.answers.last).to_contain_text(f"Piece {at}.")
+        assert asked == []
+        hold.release()
     await chat.finished()
-    await expect(ring(chat.page)).to_have_accessible_name(re.compile("Context: 2[5-9]% of 128,000 tokens used"))
+    await expect(ring(chat.page)).to_have_accessible_name("Context: 25% of 128,000 tokens used")
     # When the answer ended and when its run was over, which may come at once.
     assert 1 <= len(asked) <= 2
 
