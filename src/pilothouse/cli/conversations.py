@@ -206,7 +206,7 @@ async def compact(
     conversation: ConversationId,
     keep: Annotated[str, typer.Option(metavar="WORDS", help="What the summary must keep above all.")] = "",
 ) -> int:
-    """Sum up what was said so far, so that the model reads the summary instead.
+    """Sum up what was said so far; the model reads the summary instead.
 
     Nothing is deleted: `conversations show` has all of it, and the model can look things up in it.
     """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from pilothouse.types import limits
 from pilothouse.types.errors import ErrorCode
 from pilothouse.types.json import Frozen
@@ -40,8 +42,8 @@ class RunOptions(Frozen, frozen=True):
     allow: tuple[str, ...] = ()
     # Whether the model is asked to think first, or not to; replaces what the conversation says.
     thinking: bool | None = None
-    # What a summary of older turns is to keep above all, of a run that makes one; None for one that answers.
-    compact: str | None = None
+    # What a summary of older turns is to keep above all, of a run that makes one; not set for one that answers.
+    compact: str | UnsetType = UNSET
 
 
 class Run(Frozen, frozen=True):
