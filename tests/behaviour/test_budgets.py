@@ -66,13 +66,13 @@ async def test_a_message_asks_before_its_budget_is_passed_goes_on_and_stops_in_w
         # Five are left, and a fourth request may cost twelve.
         assert len(await chat.items("response")) == 3
         question = await asked(chat)
-        assert (question.raw["kind"], question.raw["reason"], question.raw["raised"]) == ("limit", "run_budget", 1)
+        assert (question.raw["kind"], question.raw["reason"], question.raw["raised"]) == ("limit", "run_budget", 70)
         assert question.text.startswith("The budget for one message is $35.00: $30.00 so far, and the next request may")
         assert question.text.endswith("Go on, with a budget of $70.00?")
         assert [choice["id"] for choice in question.raw["choices"]] == ["continue", "stop"]
         assert (await answer(chat, "continue")).status == "waiting"
         assert len(await chat.items("response")) == 6
-        assert (await asked(chat)).raw["raised"] == 2
+        assert (await asked(chat)).raw["raised"] == 105
         assert (await answer(chat, "stop")).status == "completed"
         assert len(await chat.items("response")) == 6
         assert [notice.text for notice in await chat.items("notice")] == [

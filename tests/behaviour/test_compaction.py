@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from pilothouse.agent.history import history
@@ -16,7 +17,7 @@ from pilothouse.types import limits
 from pilothouse.types.api import Answer, CompactionWish, ConversationPatch, MessageAccepted, ModelInput
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
-from pilothouse.types.runs import Run
+from pilothouse.types.runs import Run, RunOptions
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.invariants import check_messages
 from tests.support.scripted_endpoint import Endpoint, Reply
@@ -227,3 +228,10 @@ async def test_an_answer_that_a_summary_stands_for_cannot_go_on(home: Path) -> N
         assert (await compact(chat)).status == "completed"
         with pytest.raises(PilothouseError, match="Older messages were summed up since then"):
             await chat.api.runs.resume(ME, failed.id)
+
+
+def test_the_options_of_a_run_are_read_however_an_earlier_version_wrote_them() -> None:
+    kept = {"{}": False, '{"compact":null}': False, '{"compact":""}': True, '{"compact":"the ports"}': True}
+    for written, is_summary in kept.items():
+        assert msgspec.json.decode(written, type=RunOptions).is_summary is is_summary
+    assert b"compact" not in msgspec.json.encode(RunOptions())

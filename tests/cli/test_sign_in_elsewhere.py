@@ -75,7 +75,7 @@ def test_a_server_out_in_the_open_is_signed_in_to(home: Path, out_there: OutTher
         screen.until(f"One asks you to sign in at {ISSUER}.")
         screen.until(f"https://{ISSUER}/authorize")
         # A Ctrl-C before the prompt stands can be lost between two ways of reading it.
-        screen.until("Or paste where you were sent back to: ")
+        screen.until("Or paste where you were sent back to")
         screen.type("\x03")
         screen.ended()
 

@@ -79,6 +79,8 @@ def test_nothing_that_was_used_is_said_in_a_sentence(home: Path) -> None:
         ((*ADDING, "--prices", "-1,1"), "A price is a number from 0"),
         ((*ADDING, "--prices", "3"), "“3” are no prices"),
         ((*ADDING, "--prices", "1,2,3,4,5"), "are no prices"),
+        (("settings", "budget_per_day", "nan"), "budget_per_day cannot be “nan”."),
+        (("settings", "budget_per_run", "inf"), "budget_per_run cannot be “inf”."),
         (("settings", "budget_per_day", "--", "-1"), "The budget for one day, in dollars, is a number from 0"),
     ],
 )
@@ -111,6 +113,15 @@ def test_a_price_is_set_shown_and_taken_back(used: Path) -> None:
     assert "$1 in, $2 out" in pilothouse(used, "models", "edit", "s", "--prices", "1,2").out
     assert "$" not in pilothouse(used, "models", "edit", "s", "--prices", "known").out
     assert "prices" not in json.loads((used / "models.json").read_text())["models"]["s"]
+
+
+def test_what_is_said_to_be_free_costs_nothing_and_is_known_to(used: Path) -> None:
+    pilothouse(used, "models", "edit", "s", "--prices", "0,0")
+    pilothouse(used, "run", "Once more", "--model", "s")
+    days = json.loads(pilothouse(used, "usage", "--json").out)["days"]
+    [row] = [each for each in days if each["model"] == "s"]
+    assert (row["requests"], row["costKnownFor"]) == (2, 2)
+    assert row["cost"] == pytest.approx(0.0062, abs=0.0001)
 
 
 def test_a_price_in_the_file_that_is_none_is_said_with_its_place(used: Path) -> None:

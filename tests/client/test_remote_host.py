@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
@@ -77,6 +77,11 @@ def example(kind: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return kind(**{field.name: example(field.type) for field in msgspec.structs.fields(kind)})
     return {int: 7, str: "a/b?c=d&e"}[kind]
+
+
+def test_every_noun_of_a_host_is_one_of_a_remote_host() -> None:
+    remote = RemoteHost(lambda: None)
+    assert [noun for noun in get_type_hints(ClientApi) if not hasattr(remote, noun)] == []
 
 
 def test_every_verb_is_sent_as_the_server_reads_it() -> None:

@@ -8,8 +8,8 @@ import msgspec
 
 from pilothouse.agent.stop_reasons import tokens
 from pilothouse.types import limits
-from pilothouse.types.item_data import CallData, CompactionData, QuestionData, ResponseData, SummaryData
-from pilothouse.types.items import Call, Item, is_a
+from pilothouse.types.item_data import CallData, CompactionData, LimitData, QuestionData, ResponseData, SummaryData
+from pilothouse.types.items import Call, Item, ItemOf, is_a
 from pilothouse.types.json import encode
 from pilothouse.types.tool_names import INCREASE
 from pilothouse.types.usage import Spent
@@ -25,8 +25,8 @@ class Excess(msgspec.Struct, frozen=True):
 
     reason: str
     question: str
-    # Of a budget: how many times itself it has when the person goes on; and what is said where nobody can be asked.
-    raised: int = 0
+    # Of a budget: what it is when the person goes on; and what is said where nobody can be asked.
+    raised: float = 0.0
     refusal: str = ""
     fix: str = ""
 
@@ -66,12 +66,17 @@ def exceeded(mine: Sequence[Item]) -> Excess | None:
 
 def iterations_left(mine: Sequence[Item], used: Spent) -> int:
     """Return how often the model may still be asked before the person is."""
-    return max(0, limits.MAX_ITERATIONS * allowances(mine) + used.added - used.turns)
+    return max(0, limits.MAX_ITERATIONS * allowances(mine, "iterations") + used.added - used.turns)
 
 
-def allowances(mine: Sequence[Item]) -> int:
-    """Return how many times what a run may use at first it may use now: once more each time that the person went on."""
-    return 1 + sum(1 for item in mine if _went_on(item))
+def allowances(mine: Sequence[Item], *reasons: str) -> int:
+    """Return how many times what a run may use at first it may use now: once more each time that the person went on.
+
+    Only what they were asked about for one of these reasons counts; a budget says itself what it was raised to.
+    """
+    limited = (item.data for item in mine if _went_on(item) and is_a(item, QuestionData))
+    asked = [data for data in limited if isinstance(data, LimitData)]
+    return 1 + sum(1 for data in asked if data.reason in reasons and not data.raised)
 
 
 def _went_on(item: Item) -> bool:
@@ -115,5 +120,18 @@ def nearly_full(items: Sequence[Item], context_window: int, characters: int) -> 
 
 def counted_last(items: Sequence[Item]) -> int:
     """Return how many tokens the last request and its answer had; 0 where nobody counted, or it was summed up since."""
-    last = next((item for item in reversed(items) if item.kind in ("response", "compaction")), None)
-    return tokens(last) if last is not None and is_a(last, ResponseData) else 0
+    last = last_counted(items)
+    return tokens(last) if last is not None else 0
+
+
+def last_counted(items: Sequence[Item]) -> ItemOf[ResponseData] | None:
+    """Return the last answer that its provider counted; None where there is none since a summary.
+
+    One that broke off says nothing, and takes nothing away from what was counted before it.
+    """
+    for item in reversed(items):
+        if item.kind == "compaction" and item.status == "completed":
+            return None
+        if is_a(item, ResponseData) and item.data.usage is not None:
+            return item
+    return None

@@ -54,13 +54,13 @@ class NoDay:
 
 
 class _Budget(NamedTuple):
-    """One of the budgets, how far it is used up, and how often it was raised."""
+    """One of the budgets, how far it is used up, and what it was raised to."""
 
     reason: str
     limit: float
     so_far: float
     coming: float
-    raised: int
+    raised: float
     # For what it is, and what sets it.
     what: str
     setting: str
@@ -108,7 +108,7 @@ class Purse:
         budgets = (
             _Budget(
                 *("tokens", settings.run_token_budget, used.tokens, coming.tokens),
-                *(max(allowances(mine) - 1, _raised(mine, "tokens")), message, "run_token_budget"),
+                *(_tokens_raised(mine, settings.run_token_budget), message, "run_token_budget"),
                 lambda number: f"{number:,.0f} tokens",
             ),
             _Budget(
@@ -138,27 +138,32 @@ class Purse:
 
 def _passed(budget: _Budget) -> Excess | None:
     total, limit = budget.so_far + budget.coming, budget.limit
-    now = limit * (1 + budget.raised)
+    now = max(limit, budget.raised)
     if not limit or not budget.coming or total <= now:
         return None
     # As often as it takes for this one request, so that nobody is asked twice about the same.
-    raised = max(budget.raised + 1, math.ceil(total / limit) - 1)
+    raised = max(now + limit, math.ceil(total / limit) * limit)
     words = budget.words
     so_far = words(budget.so_far) if budget.so_far else "nothing was used"
     facts = f"{so_far} so far, and the next request may take {words(budget.coming)}"
     return Excess(
         budget.reason,
-        f"The budget {budget.what} is {words(now)}: {facts}. Go on, with a budget of {words(limit * (1 + raised))}?",
+        f"The budget {budget.what} is {words(now)}: {facts}. Go on, with a budget of {words(raised)}?",
         raised=raised,
         refusal=f"The budget {budget.what} is {words(now)}: {facts}.",
-        fix=f"Raise it: pilothouse settings {budget.setting} {limit * (1 + raised):.12g}",
+        fix=f"Raise it: pilothouse settings {budget.setting} {raised:.12g}",
     )
 
 
-def _raised(mine: Sequence[Item], reason: str) -> int:
-    """Return how often a budget was raised by going on."""
+def _raised(mine: Sequence[Item], reason: str) -> float:
+    """Return what a budget was raised to by going on."""
     asked = [item.data for item in mine if is_a(item, QuestionData) and isinstance(item.data, LimitData)]
-    return max((one.raised for one in asked if one.reason == reason and _said(one) == CONTINUE), default=0)
+    return max((one.raised for one in asked if one.reason == reason and _said(one) == CONTINUE), default=0.0)
+
+
+def _tokens_raised(mine: Sequence[Item], limit: int) -> float:
+    """Return what the budget of tokens was raised to; an earlier version only asked whether to go on."""
+    return max(_raised(mine, "tokens"), limit * allowances(mine, "tokens"))
 
 
 def _said(question: LimitData) -> str | None:

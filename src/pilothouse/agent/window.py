@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from pilothouse.agent.budget import last_counted
 from pilothouse.agent.history import Piece, length, media_length, pieces
 from pilothouse.agent.media import MediaLoader
 from pilothouse.agent.requests import offered, spec_size
@@ -89,11 +90,11 @@ async def _unread(_item_id: str, _index: int) -> bytes:
 
 
 def _last_counted(items: Sequence[Item], model: str) -> Item | None:
-    """Return the last answer, if its provider counted it and nothing was summed up since."""
-    last = next((item for item in reversed(items) if item.kind in ("response", "compaction") and item.raw), None)
-    if last is None or not is_a(last, ResponseData) or last.data.model != model:
+    """Return the last answer that was counted, if it is this model's."""
+    last = last_counted(items)
+    if last is None or last.data.model != model or last.data.usage is None or last.data.usage.input <= 0:
         return None
-    return last if last.data.usage is not None and last.data.usage.input > 0 else None
+    return last
 
 
 def _sizes(piece: Piece, blocks: Sequence[Block]) -> Iterable[tuple[_Key, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -54,9 +55,12 @@ class _Named(NamedTuple):
         if self.about.choices or self.about.text or isinstance(self.path[-1].default, str):
             return typed
         try:
-            return int(typed) if typed.lstrip("-").isdigit() else float(typed)
+            number = int(typed) if typed.lstrip("-").isdigit() else float(typed)
         except ValueError:
             raise self.refused(typed) from None
+        if not math.isfinite(number):
+            raise self.refused(typed)
+        return number
 
     def refused(self, typed: str) -> PilothouseError:
         """Return what is wrong with a value."""

@@ -29,6 +29,7 @@ from pilothouse.types.host import (
     Settings,
     Terminals,
     Todos,
+    Usage,
 )
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.runs import ENDED, Run
@@ -53,6 +54,7 @@ class RemoteHost(ClientApi):
         self.indexes = realised(Indexes, asking)
         self.exchange = realised(Exchange, asking)
         self.models = realised(Models, asking)
+        self.usage = realised(Usage, asking)
         self.settings = realised(Settings, asking)
         self.servers = realised(Servers, asking)
 

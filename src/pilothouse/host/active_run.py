@@ -9,7 +9,6 @@ from contextlib import aclosing
 from typing import Literal
 
 import msgspec
-from msgspec import UNSET
 
 from pilothouse.agent import closing, compaction, questions
 from pilothouse.agent.calls import Calls
@@ -107,7 +106,7 @@ class ActiveRun:
         """Execute the run and record how it ended; None when another process has it now."""
         briefing = await self._briefing()
         watcher = asyncio.create_task(self._watch(briefing.conversation.last_seq), name=f"watch {self.run.id}")
-        work = self._loop if self.run.options.compact is UNSET else self._sum_up
+        work = self._sum_up if self.run.options.is_summary else self._loop
         self._task = asyncio.create_task(work(briefing), name=f"run {self.run.id}")
         # The history is the loop's alone, which keeps what is new in it.
         del briefing

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import UNSET
 
 from pilothouse.agent import closing, compaction, questions, stop_reasons
 from pilothouse.host import messages, results, selection
@@ -91,7 +90,7 @@ class RunService(Runs):
                 fix="Answer it or stop it first." if asked else "Resume it or stop it first.",
             )
         at_work = await self._records.runs_in(("queued", "running"), conversation_id)
-        if any(run.options.compact is not UNSET for run in at_work):
+        if any(run.options.is_summary for run in at_work):
             raise PilothouseError("conflict", "This conversation is being summed up already.")
         if not at_work and not compaction.spoken_since_summary(await self._records.history(conversation_id)):
             raise PilothouseError("conflict", "There is nothing to sum up yet.")

@@ -68,7 +68,7 @@ class UsageService(Usage):
         budget = self._settings().budget_per_day
         if not budget:
             return None
-        return budget * (1 + (await self._records.spent_on(owner, day)).raised)
+        return max(budget, (await self._records.spent_on(owner, day)).raised)
 
     def _prices_from(self, views: Sequence[ModelView]) -> str:
         own = ", ".join(view.name for view in views if view.said.prices is not None)

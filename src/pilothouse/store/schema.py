@@ -223,13 +223,13 @@ usage_days = sa.Table(
     sa.Column("cost_known_for", sa.BigInteger, nullable=False),
 )
 
-# How many times itself the budget of a day was raised, by whoever went on.
+# What the budget of a day was raised to, by whoever went on: in dollars.
 budget_raises = sa.Table(
     "budget_raises",
     metadata,
     sa.Column("owner", sa.String(80), primary_key=True),
     sa.Column("day", sa.String(10), primary_key=True),
-    sa.Column("raised", sa.Integer, nullable=False),
+    sa.Column("raised", sa.Double, nullable=False),
 )
 
 # Conversations of before an upgrade, whose use is not counted yet: after which item, and up to which one.

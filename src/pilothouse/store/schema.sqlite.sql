@@ -1,7 +1,7 @@
 CREATE TABLE budget_raises (
 	owner VARCHAR(80) NOT NULL, 
 	day VARCHAR(10) NOT NULL, 
-	raised INTEGER NOT NULL, 
+	raised DOUBLE NOT NULL, 
 	PRIMARY KEY (owner, day)
 );
 

@@ -99,7 +99,7 @@ class Tallies:
 
     def __init__(self) -> None:
         self._sums: defaultdict[tuple[str, str, str], UsageSum] = defaultdict(UsageSum)
-        self._raised: dict[tuple[str, str], int] = {}
+        self._raised: dict[tuple[str, str], float] = {}
 
     def see(self, owner: str, before: Item | None, after: Item) -> None:
         """Take an item as it was and as it is."""
@@ -114,7 +114,7 @@ class Tallies:
         if isinstance(asked, LimitData) and asked.reason == "day_budget" and _goes_on(asked):
             # Of the day on which it was asked: another one has a budget of its own.
             key = (owner, day_of(question.created_at))
-            self._raised[key] = max(asked.raised, self._raised.get(key, 0))
+            self._raised[key] = max(asked.raised, self._raised.get(key, 0.0))
 
     def add(self, owner: str, day: str, used: Used | None) -> None:
         """Count one request."""
@@ -158,7 +158,7 @@ def _camel(counts: dict[str, object]) -> dict[str, object]:
 def spent_on(connection: Connection, owner: str, day: str) -> DaySpending:
     """Return what a day cost so far, over all conversations and processes."""
     asked = {"owner": owner, "day": day}
-    return DaySpending(float(_COST.first(connection, asked) or 0.0), int(_RAISED.first(connection, asked) or 0))
+    return DaySpending(float(_COST.first(connection, asked) or 0.0), float(_RAISED.first(connection, asked) or 0.0))
 
 
 def requests(connection: Connection, owner: str, conversation_id: str) -> list[RequestUsage]:

@@ -423,8 +423,8 @@ class LimitData(QuestionData, frozen=True):
 
     kind: Literal["limit"] = "limit"
     reason: str = ""
-    # Of a budget: how many times itself it has when the person goes on.
-    raised: int = 0
+    # Of a budget: what it is when the person goes on, in dollars or tokens.
+    raised: float = 0.0
 
 
 # --- what is told beside ------------------------------------------------------------------------------

@@ -89,7 +89,9 @@ class ModelConfig(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omi
             return None
         cost = self.costs.cost(usage) if self.costs is not None else 0.0
         counted = TokenUsage(**msgspec.structs.asdict(usage))
-        return Used(self.id, counted, round(cost, 9) if cost > 0 else None)
+        # The table has a price of nothing also where it knows none; a person who says so means it.
+        is_known = cost > 0 or self.prices is not None
+        return Used(self.id, counted, round(cost, 9) if is_known else None)
 
 
 class KeyState(Frozen, frozen=True):

@@ -43,7 +43,12 @@ class RunOptions(Frozen, frozen=True):
     # Whether the model is asked to think first, or not to; replaces what the conversation says.
     thinking: bool | None = None
     # What a summary of older turns is to keep above all, of a run that makes one; not set for one that answers.
-    compact: str | UnsetType = UNSET
+    compact: str | UnsetType | None = UNSET
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether the run sums up what was said, and answers nothing."""
+        return isinstance(self.compact, str)
 
 
 class Run(Frozen, frozen=True):

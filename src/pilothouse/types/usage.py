@@ -87,10 +87,10 @@ class UsageReport(Frozen, frozen=True):
 
 
 class DaySpending(msgspec.Struct, frozen=True):
-    """What one day cost so far, and how often its budget was raised by going on."""
+    """What one day cost so far, and what its budget was raised to by going on."""
 
     cost: float = 0.0
-    raised: int = 0
+    raised: float = 0.0
 
 
 class UsageRows(msgspec.Struct, frozen=True):

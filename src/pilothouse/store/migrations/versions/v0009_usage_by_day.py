@@ -26,7 +26,7 @@ def upgrade() -> None:
         "budget_raises",
         sa.Column("owner", sa.String(80), primary_key=True),
         sa.Column("day", sa.String(10), primary_key=True),
-        sa.Column("raised", sa.Integer, nullable=False),
+        sa.Column("raised", sa.Double, nullable=False),
     )
     op.create_table(
         "usage_backlog",
