@@ -99,13 +99,20 @@ async def test_of_a_result_too_large_to_keep_the_model_is_told_at_once_that_not_
 ) -> None:
     monkeypatch.setattr(limits, "RESULT_KEPT", 100_000)
     async with looked(home) as (chat, call):
-        assert "; it was larger, and what is beyond that was not kept. " in call.text.splitlines()[0]
+        gap = "ts middle was too large to keep: the gap is line 2, at offset 66,666,"
+        gap += " and line numbers after it are not the original's."
+        assert f"; i{gap} " in call.text.splitlines()[0]
         beyond = await read(chat, id=call.data.kept_as, offset=len(LARGE) - 10)
         assert beyond.status == "failed"
         assert beyond.text.startswith("There are only 100,0")
-        assert beyond.text.endswith(" [Not all of this result was kept: it was too large.]")
+        assert beyond.text.endswith(f" [I{gap}]")
         found = await read(chat, id=call.data.kept_as, offset=10)
-        assert found.text.endswith("\n[Not all of this result was kept: it was too large.]")
+        assert found.text.endswith(f"\n[I{gap}]")
+        line = await read(chat, id=call.data.kept_as, start_line=2, end_line=2)
+        missing = len(LARGE) - 99_999
+        assert line.text.startswith(f"[… {missing:,} characters left out …]\n")
+        there = await read(chat, id=call.data.kept_as, offset=66_666)
+        assert there.text.startswith(f"\n[… {missing:,} characters left out …]\n{LARGE[-33_333:][:100]}")
 
 
 async def test_a_small_result_enters_whole_and_is_not_spoken_about(home: Path) -> None:

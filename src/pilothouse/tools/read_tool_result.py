@@ -16,6 +16,7 @@ from pilothouse.types import limits
 from pilothouse.types.access import Access, Shown, Taint
 from pilothouse.types.authority import SERVER
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.gaps import not_kept
 from pilothouse.types.item_data import Brought, CallData, ResultPart
 from pilothouse.types.items import CLOSED, Call, is_a
 from pilothouse.types.json import JsonObject
@@ -122,7 +123,8 @@ class ReadToolResult(Harmless):
             page = await asyncio.to_thread(self._helper.ask, read, wanted, limits.RESULT_READ_TIME)
         except Unreadable as error:
             raise BadArgument(f"This cannot be read so: {error.why}.", "TOO_MUCH") from None
-        note = "[Not all of this result was kept: it was too large.]" if is_cut else ""
+        missing = not_kept(part.text) if is_cut else ""
+        note = f"[{missing[0].upper()}{missing[1:]}.]" if missing else ""
         if page.code:
             return failed(f"{page.text} {note}".strip(), page.code)
         return success(f"{page.text}\n{note}" if note else page.text)

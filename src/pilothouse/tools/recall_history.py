@@ -74,7 +74,7 @@ class RecallHistory(Harmless):
             if arguments.get("item") is not None:
                 return success(await self._whole(optional_int(arguments, "item", 0), arguments, context, (end, room)))
             written = optional_string(arguments, "pattern")
-            pattern = regex_pattern(written, case_sensitive=True) if written else None
+            pattern = regex_pattern(written, case_sensitive=True, name="pattern") if written else None
             start = max(0, optional_int(arguments, "start", 0))
             return success(await self._entries(_Wanted(context, start, end, pattern, room)))
         except (BadArgument, PilothouseError) as error:

@@ -9,9 +9,11 @@ import hashlib
 import msgspec
 import pytest
 
+from pilothouse.agent.results.entering import Entrance
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.secrets.redaction import Redactor
 from pilothouse.types import limits
+from pilothouse.types.gaps import gap_at
 from pilothouse.types.ports import Part, ToolError, ToolOutput
 from pilothouse.types.records import KeptResult
 from tests.support.lag import MOST, least_turn, longest_turn
@@ -86,6 +88,37 @@ async def test_a_long_result_keeps_its_beginning_and_its_end_for_the_model(pipel
     assert done.text.endswith(" end")
     assert SECRET not in done.text
     assert len(done.text) < limits.RESULT_CHARS + 100
+
+
+@pytest.mark.parametrize("known", [SECRET * 4, f"{SECRET}\n" * 50])
+@pytest.mark.parametrize("line", ["{number} {known}\n", "{known}"])
+async def test_of_a_result_full_of_secrets_both_ends_are_there_and_what_is_left_out_is_counted_as_it_is_kept(
+    redactor: Redactor, pipeline: Pipeline, shelf: Shelf, known: str, line: str
+) -> None:
+    redactor.learn(known)
+    text = "begin " + "".join(line.format(number=number, known=known) for number in range(2_000)) + "end"
+    masked = text.replace(known, "[redacted]")
+    entered = await pipeline.enter(ToolOutput(text), "i_1", "c_1", Entrance(room=16_000, id="r6", excerpt=900))
+    assert entered.whole == shelf.kept[0].parts[0].text == masked
+    note, _, shown = entered.output.text.partition("\n")
+    assert note.startswith(f"[Result r6: {len(masked):,} characters. ")
+    assert shown == f"{masked[:600]}\n[… {len(masked) - 900:,} characters left out …]\n{masked[-300:]}"
+
+
+async def test_what_is_kept_of_secrets_beyond_its_bound_has_both_ends_and_no_part_of_one(
+    redactor: Redactor, pipeline: Pipeline, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "RESULT_KEPT", 60_000)
+    known = SECRET * 4
+    redactor.learn(known)
+    text = "begin " + "".join(f"{number} {known}\n" for number in range(8_000)) + "end"
+    masked = text.replace(known, "[redacted]")
+    await pipeline.process(ToolOutput(text), "i_1", "c_1")
+    kept = shelf.kept[0].parts[0].text
+    assert kept.startswith(masked[:40_000])
+    assert kept.endswith(masked[-20_000:])
+    assert gap_at(kept) == 40_000
+    assert SECRET[:8] not in kept
 
 
 @pytest.mark.case("RES-16")

@@ -35,6 +35,18 @@ def refused(text: str, **wanted: Any) -> str:
     return found.text
 
 
+def test_one_of_something_is_not_called_several() -> None:
+    assert told("a\nb\n", pattern="b") == "2: b\n[1 match, all there are from line 1 on.]"
+    assert told(CSV, columns=["id"], start_row=399).endswith("[1 row, all there are from row 399 on.]")
+    assert refused("one line", start_line=2) == "There is only 1 line."
+    assert shape('[{"id": 1}]') == "1 line, JSON: a list of 1 object with id"
+
+
+def test_a_pattern_that_is_too_long_is_called_a_pattern() -> None:
+    assert refused(CSV, pattern="a" * 3_000) == "The pattern has more than 2,000 characters."
+    assert refused(CSV, pattern="a" * 3_000, start_row=0) == "The pattern has more than 2,000 characters."
+
+
 def test_characters_come_page_by_page_and_nothing_is_left_out() -> None:
     text = "".join(chr(0x4E00 + number % 5000) for number in range(4_321))
     read_so_far, offset = "", 0
@@ -47,7 +59,7 @@ def test_characters_come_page_by_page_and_nothing_is_left_out() -> None:
         assert f"of {len(text):,}" in about
         offset = int(on[1])
     assert read_so_far == text
-    assert refused(text, offset=5_000) == "There are only 4,321 characters."
+    assert refused(text, offset=5_000) == "There are only 4,321 characters: the largest `offset` is 4320."
 
 
 def test_lines_come_as_they_were_asked_for_and_page_by_page() -> None:

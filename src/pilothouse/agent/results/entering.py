@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.types import limits
+from pilothouse.types.gaps import not_kept
 from pilothouse.types.item_data import CallData
 from pilothouse.types.items import patch
 from pilothouse.types.ports import Part, ToolOutput
@@ -72,7 +73,7 @@ def announced(
         each = ", ".join(f"{index}: {len(text):,}" for index, text in texts[:_TOLD_PARTS])
         about += f"; the longest of {len(texts)} texts, characters by part {each}{more}"
     if is_cut:
-        about += "; it was larger, and what is beyond that was not kept"
+        about += f"; {not_kept(longest(texts))}"
     note = kept_note(result_id, about)
     data = output.data | patch(CallData, kept_as=result_id)
     entered = msgspec.structs.replace(output, text=f"{note}\n{output.text}", data=data)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from pilothouse.types.gaps import shares, with_gap
 from pilothouse.types.invisible import whole
 from pilothouse.types.plugins import Masker
 from pilothouse.types.ports import Redactor
 
-# How much more of a long text is cleaned than is kept of it.
-_AHEAD = 4
+# Few orders to a terminal are longer; one that a cut goes through is left out like a secret.
+_ORDER = 256
 
 
 def _as_it_is(text: str) -> str:
@@ -25,30 +26,60 @@ class Bounded(msgspec.Struct, frozen=True):
     cut: bool
 
 
+class _End(msgspec.Struct, frozen=True):
+    """One end of a text, masked; of how many characters it was made, and how many masked ones are not in it."""
+
+    text: str
+    looked_at: int
+    over: int
+
+
 class Masking:
     """Masks the texts and files of one result."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
+        # What was asked for last, and what it gave.
+        self._last: tuple[tuple[str, int, Callable[[str], str]], Bounded] | None = None
 
     def text(self, text: str, room: int, clean: Callable[[str], str] = _as_it_is) -> Bounded:
         """Return the text, or its beginning and end with a note of what is missing.
 
         What `clean` takes out is gone before secrets are looked for, so that nothing in their midst hides them.
         """
+        # What the model gets and what is kept are mostly the same text.
+        if self._last is None or self._last[0] != (text, room, clean):
+            self._last = (text, room, clean), self._text(text, room, clean)
+        return self._last[1]
+
+    def _text(self, text: str, room: int, clean: Callable[[str], str]) -> Bounded:
         # A secret that a cut goes through ends within `reach` of it: what is masked goes so much further, and that
         # much is left out again, so no half of a secret stays. Twice, because a mark may be longer than its secret.
-        margin = 2 * self._redactor.reach
-        if len(text) <= room + 2 * margin:
-            masked = whole(self._redactor.redact(clean(text)))
-            return Bounded(bounded(masked, room), len(masked) > room)
-        head, tail = _shares(room)
-        # Of a text that is mostly orders to a terminal, some words are left all the same.
-        first = clean(text[: _AHEAD * (head + margin)])[: head + margin]
-        last = clean(text[max(0, len(text) - _AHEAD * (tail + margin)) :])
-        first, last = (self._redactor.redact(part) for part in (first, last[max(0, len(last) - tail - margin) :]))
-        first, last = first[: max(0, len(first) - margin)], last[margin:]
-        return Bounded(_joined(whole(first), whole(last), len(text), room), True)
+        margin = 2 * self._redactor.reach + _ORDER
+        if len(text) > room + 2 * margin:
+            head, tail = shares(room)
+            first = self._end(text, head, margin, clean, is_first=True)
+            last = self._end(text, tail, margin, clean, is_first=False)
+            between = len(text) - first.looked_at - last.looked_at
+            if between > 0:
+                return Bounded(with_gap(first.text, last.text, first.over + between + last.over), True)
+        masked = whole(self._redactor.redact(clean(text)))
+        return Bounded(bounded(masked, room), len(masked) > room)
+
+    def _end(self, text: str, share: int, margin: int, clean: Callable[[str], str], *, is_first: bool) -> _End:
+        """Return so much of the masked text's beginning or end; where it has not so much, all was looked at."""
+        looked_at = share + margin
+        while True:
+            piece = clean(text[:looked_at] if is_first else text[len(text) - looked_at :])
+            masked = whole(self._redactor.redact(piece))
+            # Marks and orders to a terminal make it shorter: the margin is in addition to what is kept.
+            if len(masked) >= share + margin or looked_at >= len(text):
+                break
+            missing = share + margin - len(masked)
+            looked_at = min(len(text), looked_at + max(looked_at // 4, 2 * missing))
+        size = max(0, min(share, len(masked) - margin))
+        kept = masked[:size] if is_first else masked[len(masked) - size :]
+        return _End(kept, looked_at, len(masked) - size)
 
     def bytes(self, data: bytes) -> bytes:
         """Return the bytes of a file without the secrets that stand in it as text."""
@@ -59,17 +90,10 @@ class Masking:
 
 def bounded(text: str, room: int) -> str:
     """Return the text, or its beginning and end with a note of what is missing."""
-    return text if len(text) <= room else _joined(text, text, len(text), room)
-
-
-def _joined(first: str, last: str, length: int, room: int) -> str:
-    head, tail = _shares(room)
-    end = last[max(0, len(last) - tail) :]
-    return f"{first[:head]}\n[… {length - head - tail:,} characters left out …]\n{end}"
-
-
-def _shares(room: int) -> tuple[int, int]:
-    return room * 2 // 3, room // 3
+    if len(text) <= room:
+        return text
+    head, tail = shares(room)
+    return with_gap(text[:head], text[len(text) - tail :], len(text) - head - tail)
 
 
 class MaskerChain:

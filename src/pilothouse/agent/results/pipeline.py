@@ -14,7 +14,7 @@ import msgspec
 
 from pilothouse.agent.results import entering, parts
 from pilothouse.agent.results.entering import Entered, Entrance
-from pilothouse.agent.results.masking import Masking
+from pilothouse.agent.results.masking import Masking, bounded
 from pilothouse.types import limits
 from pilothouse.types.invisible import whole, without_escapes, without_hidden
 from pilothouse.types.json import JsonObject, encode
@@ -110,11 +110,11 @@ class Pipeline:
     def _processed(self, output: ToolOutput, entrance: Entrance) -> _Processed:
         try:
             masking = Masking(self._redactor)
-            bounded = masking.text(output.text, entrance.room, without_escapes)
-            is_cut = bounded.cut
-            if is_cut and entrance.id:
-                bounded = masking.text(output.text, entrance.excerpt, without_escapes)
-            text, hidden = without_hidden(bounded.text)
+            # As it is kept: what is said to be left out is what can be read.
+            masked = masking.text(output.text, limits.RESULT_KEPT, without_escapes).text
+            is_cut = len(masked) > entrance.room
+            room = entrance.excerpt if is_cut and entrance.id else entrance.room
+            text, hidden = without_hidden(bounded(masked, room))
             kept = parts.kept(
                 output.parts or parts.of_text(output.text, is_cut=is_cut or len(output.text) > entrance.room), masking
             )

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.search.results import counted
 from pilothouse.types import limits
 
 # One step: `.name`, `["any name"]`, `[3]`, `[-1]`, `[10:20]`. A leading `$` means the whole, as elsewhere.
@@ -113,10 +114,10 @@ def kind(value: Any) -> str:
                 return "an empty list"
             first = value[: limits.RESULT_SHAPE_ROWS]
             if all(isinstance(each, dict) for each in first):
-                return f"a list of {len(value):,} objects with {names(columns(first))}"
+                return f"a list of {counted(len(value), 'object')} with {names(columns(first))}"
             return f"a list of {len(value):,}"
         case str():
-            return f"a text of {len(value):,} characters"
+            return f"a text of {counted(len(value), 'character')}"
         case None:
             return "null"
         case bool():

@@ -12,6 +12,7 @@ import msgspec
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.results import json_paths, tables
 from pilothouse.tools.search.patterns import Pattern, regex_pattern
+from pilothouse.tools.search.results import counted
 from pilothouse.types import limits
 
 
@@ -68,7 +69,10 @@ def _read(wanted: Wanted) -> str:
 def _characters(text: str, wanted: Wanted) -> str:
     begin = wanted.offset or 0
     if begin >= len(text) and begin:
-        raise BadArgument(f"There are only {len(text):,} characters.", "BEYOND_THE_END")
+        raise BadArgument(
+            f"There are only {len(text):,} characters: the largest `offset` is {max(0, len(text) - 1)}.",
+            "BEYOND_THE_END",
+        )
     end = min(len(text), begin + wanted.room)
     return _told(text[begin:end], f"characters {begin:,} to {end:,} of {len(text):,}", end < len(text), f"offset {end}")
 
@@ -79,7 +83,7 @@ def _lines(text: str, wanted: Wanted) -> str:
         raise BadArgument(f"Line {wanted.end_line:,} is before line {first:,}; lines are counted from 1.")
     begin = _nth_line(text, first - 1)
     if begin is None:
-        raise BadArgument(f"There are only {_line_count(text):,} lines.", "BEYOND_THE_END")
+        raise BadArgument(_only_lines(text), "BEYOND_THE_END")
     last = first - 1
     lines: list[str] = []
     room, at = wanted.room, begin
@@ -115,6 +119,11 @@ def _line_count(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n") and bool(text))
 
 
+def _only_lines(text: str) -> str:
+    count = _line_count(text)
+    return f"There {'is' if count == 1 else 'are'} only {counted(count, 'line')}."
+
+
 # --- lines that match ---
 
 
@@ -127,7 +136,7 @@ class _Match(msgspec.Struct, frozen=True):
 
 
 def _matches(text: str, wanted: Wanted) -> str:
-    pattern = regex_pattern(wanted.pattern, case_sensitive=True)
+    pattern = regex_pattern(wanted.pattern, case_sensitive=True, name="pattern")
     first = max(1, wanted.start_line or 1)
     shown: list[str] = []
     room, count = wanted.room, 0
@@ -138,7 +147,7 @@ def _matches(text: str, wanted: Wanted) -> str:
         room -= sum(len(each) + 1 for each in (*before, line))
         if room < 0 and shown:
             on = f"start_line {found.line}" + (f" and offset {found.offset}" if found.offset >= 0 else "")
-            return _told("\n".join(shown), f"{count:,} matches, and there are more", True, on)
+            return _told("\n".join(shown), f"{counted(count, 'match')}, and there are more", True, on)
         shown += [*before, line]
         count += 1
     if not shown:
@@ -148,7 +157,7 @@ def _matches(text: str, wanted: Wanted) -> str:
         if room < 0:
             break
         shown.append(line)
-    return _told("\n".join(shown), f"{count:,} matches, all there are from line {first:,} on", False, "")
+    return _told("\n".join(shown), f"{counted(count, 'match')}, all there are from line {first:,} on", False, "")
 
 
 class _Surroundings:
@@ -180,7 +189,7 @@ def _found(text: str, pattern: Pattern, first: int, offset: int) -> Iterator[_Ma
     """Yield every line that matches, from a line and a character on; of a long line each place that does."""
     start = _nth_line(text, first - 1)
     if start is None:
-        raise BadArgument(f"There are only {_line_count(text):,} lines.", "BEYOND_THE_END")
+        raise BadArgument(_only_lines(text), "BEYOND_THE_END")
     start = max(start, min(offset, len(text)))
     # In bytes, as the search takes them; characters are counted along.
     data = bytearray(text.encode())
@@ -236,20 +245,23 @@ def _rows(table: tables.Table, wanted: Wanted) -> str:
         if len(line) > room:
             if len(shown) > 1:
                 return _told(
-                    "\n".join(shown), f"{len(shown) - 1:,} rows, and there are more", True, f"start_row {number}"
+                    "\n".join(shown),
+                    f"{counted(len(shown) - 1, 'row')}, and there are more",
+                    True,
+                    f"start_row {number}",
                 )
             line = f"{line[: max(0, room)]}… (cut; name fewer columns)"
         shown.append(line)
         room -= len(line) + 1
     if len(shown) == 1:
         return f"[No row{' that matches' if wanted.pattern else ''} from row {first:,} on; rows are counted from 0.]"
-    return _told("\n".join(shown), f"{len(shown) - 1:,} rows, all there are from row {first:,} on", False, "")
+    return _told("\n".join(shown), f"{counted(len(shown) - 1, 'row')}, all there are from row {first:,} on", False, "")
 
 
 def _row_filter(pattern: str) -> Callable[[list[Any]], bool]:
     if not pattern:
         return lambda _cells: True
-    find = regex_pattern(pattern, case_sensitive=True).find
+    find = regex_pattern(pattern, case_sensitive=True, name="pattern").find
 
     def matches(cells: list[Any]) -> bool:
         written = (cell if isinstance(cell, str) else _encoded(cell) for cell in cells)
@@ -272,8 +284,7 @@ def _told(text: str, about: str, is_more: bool, how: str) -> str:
 
 def shape(text: str) -> str:
     """Return what a text is: `JSON, a list of 4,000 objects with id, name`; always how many lines it has."""
-    lines = text.count("\n") + (not text.endswith("\n"))
-    said = f"{lines:,} lines" if lines > 1 else "1 line"
+    said = counted(max(1, _line_count(text)), "line")
     known = _json_shape(text) or _table_shape(text)
     return f"{said}, {known}" if known else said
 
@@ -290,6 +301,8 @@ def _json_shape(text: str) -> str:
 def _table_shape(text: str) -> str:
     try:
         table = tables.of_text(text)
-        return f"{table.form}: {tables.count(table):,} rows of {json_paths.names(table.columns)}" if table else ""
+        return (
+            f"{table.form}: {counted(tables.count(table), 'row')} of {json_paths.names(table.columns)}" if table else ""
+        )
     except csv.Error:
         return ""

@@ -49,21 +49,21 @@ def literal_pattern(text: str, *, case_sensitive: bool) -> Pattern:
     return Pattern(_compiled(re.escape(text), text, case_sensitive=case_sensitive), literals)
 
 
-def regex_pattern(text: str, *, case_sensitive: bool) -> Pattern:
-    """Return the search for a regular expression in RE2's syntax, line by line."""
-    _check(text)
+def regex_pattern(text: str, *, case_sensitive: bool, name: str = "query") -> Pattern:
+    """Return the search for a regular expression in RE2's syntax, line by line; errors call it by the name."""
+    _check(text, name)
     if _LINE_END.match(text):
         raise BadArgument("Files are searched line by line, so `\\n` never matches; leave it out.", "BAD_PATTERN")
     return Pattern(_compiled(text, text, case_sensitive=case_sensitive), required_literals(text))
 
 
-def _check(text: str) -> None:
+def _check(text: str, name: str = "query") -> None:
     if len(text) > limits.SEARCH_PATTERN_CHARS:
-        raise BadArgument(f"The query has more than {limits.SEARCH_PATTERN_CHARS:,} characters.", "BAD_PATTERN")
+        raise BadArgument(f"The {name} has more than {limits.SEARCH_PATTERN_CHARS:,} characters.", "BAD_PATTERN")
     if "\n" in text or "\r" in text:
-        raise BadArgument("The query spans lines, but files are searched line by line.", "BAD_PATTERN")
+        raise BadArgument(f"The {name} spans lines, but files are searched line by line.", "BAD_PATTERN")
     if "\0" in text:
-        raise BadArgument("The query has a NUL character, but only text is searched.", "BAD_PATTERN")
+        raise BadArgument(f"The {name} has a NUL character, but only text is searched.", "BAD_PATTERN")
 
 
 def _compiled(expression: str, shown: str, *, case_sensitive: bool) -> Finder:

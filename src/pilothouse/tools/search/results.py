@@ -98,6 +98,11 @@ def plural(unit: str, count: int) -> str:
     return f"{unit}es" if unit.endswith("ch") else f"{unit}s"
 
 
+def counted(count: int, unit: str) -> str:
+    """Return a number with its unit."""
+    return f"{count:,} {plural(unit, count)}"
+
+
 def _body(hits: tuple[Hit, ...]) -> list[str]:
     lines: list[str] = []
     for path, group in groupby(hits, key=lambda hit: hit.path):
