@@ -24,8 +24,8 @@ def call(position: int, turn: int, arguments: object = None, tool: str = "think"
     return item(position, "tool_call", "ok", turn=f"{turn}.1", **about)
 
 
-def answered(position: int, choice: str) -> Item:
-    return item(position, "question", "Go on?", kind="limit", answer={"choice": choice})
+def answered(position: int, choice: str, reason: str = "iterations") -> Item:
+    return item(position, "question", "Go on?", kind="limit", reason=reason, answer={"choice": choice})
 
 
 def rounds(count: int) -> list[Item]:
@@ -76,6 +76,8 @@ def test_too_many_rounds_ask_the_person_and_an_allowance_is_one_more_of_the_same
     assert next_step([ASKED, *many[:-2]], "r1") == AskModel(limits.MAX_ITERATIONS)
     gone_on = [ASKED, *many, answered(900, budget.CONTINUE)]
     assert next_step(gone_on, "r1") == AskModel(limits.MAX_ITERATIONS + 1)
+    # Going on at another limit is none of it.
+    assert isinstance(next_step([ASKED, *many, answered(900, budget.CONTINUE, "run_budget")], "r1"), AskPerson)
     twice = [ASKED, *rounds(2 * limits.MAX_ITERATIONS), answered(900, budget.CONTINUE)]
     assert isinstance(next_step(twice, "r1"), AskPerson)
 
