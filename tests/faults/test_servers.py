@@ -26,7 +26,7 @@ from pilothouse.types.servers import ServerInput
 from pilothouse.wiring import open_host
 from tests.support.leaks import children
 from tests.support.mcp_hosting import Hosted, hosting
-from tests.support.waiting import AT_ONCE, eventually, until
+from tests.support.waiting import eventually, until
 
 SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ async def test_two_hundred_servers_half_of_them_broken_delay_nothing(home: Path,
     began = time.monotonic()
     async with open_host(home, role="server") as host:
         state = await host.api.conversations.page_state("local", None)
-        assert time.monotonic() - began < AT_ONCE
+        assert time.monotonic() - began < 3
         assert len(state.servers.servers) == 200
         # Nobody waited for them: those that cannot run are not even found out yet.
         assert sum(view.state == "error" for view in state.servers.servers) < 100

@@ -20,7 +20,6 @@ from pilothouse.types.api import Catalogue, ModelInput
 from pilothouse.types.models import ModelConfig
 from tests.support.catalogue import open_catalogue
 from tests.support.listener import Listener, listening
-from tests.support.waiting import AT_ONCE
 
 TAGS = (200, b'{"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}, {"name": "nomic-embed-text"}]}')
 LIST = (200, b'{"data": [{"id": "mistral-small"}, {"id": "evil\\u001b[31m"}, {"id": "text-embedding-3"}]}')
@@ -106,7 +105,7 @@ async def test_what_is_down_hangs_or_talks_nonsense_costs_no_more_than_the_limit
         start = time.monotonic()
         servers = (*local(silent), *local(strange), *local(down))
         assert await find_models((), environ={}, servers=servers, timeout=0.3) == ()
-        assert time.monotonic() - start < AT_ONCE
+        assert time.monotonic() - start < 2
 
 
 @pytest.mark.case("F-57")

@@ -15,7 +15,6 @@ from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.models import ModelConfig
 from tests.support.listener import Listener, listening
-from tests.support.waiting import AT_ONCE
 
 TAGS = (200, b'{"models": [{"name": "qwen3:8b"}]}')
 LIST = (200, b'{"data": [{"id": "mistral-small"}, {"id": "mistral-large"}]}')
@@ -95,7 +94,7 @@ async def test_why_nothing_was_found_is_said_in_one_sentence_and_soon() -> None:
     async with listening({"/api/tags": None, "/v1/models": None}) as silent:
         began = time.monotonic()
         assert "No model server answered" in (await find_at(f"localhost:{port(silent)}", (), timeout=0.3)).note
-        assert time.monotonic() - began < AT_ONCE
+        assert time.monotonic() - began < 5
 
 
 NO_HOSTS = (

@@ -64,7 +64,7 @@ async def test_a_silence_is_told_apart_from_being_cancelled(endpoint: Endpoint) 
     assert task is not None
     assert task.cancelling() == 0
     await reply.aclose()
-    await endpoint.until_closed()
+    await endpoint.until_closed(timeout=1)
 
 
 async def test_a_slow_reader_is_not_taken_for_a_silent_server(endpoint: Endpoint) -> None:

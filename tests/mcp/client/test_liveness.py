@@ -21,7 +21,7 @@ from pilothouse.types.servers import ServerInput
 from tests.mcp.conftest import Scripted
 from tests.support.mcp_gateway import Socket
 from tests.support.mcp_hosting import Hosted, Progress, failure, text
-from tests.support.waiting import AT_ONCE, eventually
+from tests.support.waiting import eventually
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +119,7 @@ async def test_a_call_ends_at_once_with_the_process_that_worked_on_it(hosted: Ho
     call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 60}))
     await at_work(hosted)
     os.kill(pid, signal.SIGKILL)
-    async with asyncio.timeout(AT_ONCE):
+    async with asyncio.timeout(5):
         assert failure(await call)[0] == "SERVER_LOST"
 
 
@@ -145,7 +145,7 @@ async def test_a_websocket_whose_pings_go_unanswered_stays_open_while_a_call_run
             await asyncio.wait([channel.closed], timeout=0.6)
             assert not channel.closed.done()
             answered.set()
-            async with asyncio.timeout(AT_ONCE):
+            async with asyncio.timeout(5):
                 await arrived.get()
         finally:
             answered.set()

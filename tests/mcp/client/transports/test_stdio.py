@@ -44,7 +44,7 @@ async def test_a_server_that_is_killed_in_a_call_fails_the_call_at_once() -> Non
         began = time.monotonic()
         with pytest.raises(ConnectionLost, match="signal 9") as lost:
             await talked.session.call_tool("exit", {"code": -1})
-        assert time.monotonic() - began < AT_ONCE
+        assert time.monotonic() - began < 1
         assert lost.value.sent
         assert talked.channel.exit_code == -signal.SIGKILL
 
