@@ -181,13 +181,15 @@ class Chat:
         accepted = await self._api.runs.post_message(LOCAL_OWNER, self.id, body)
         return Answer(self._api, await self._api.runs.get(LOCAL_OWNER, accepted.run_id), after)
 
-    async def compact(self, keep: str = "") -> Answer:
+    async def compact(self, keep: str = "", *, attended: bool = False) -> Answer:
         """Sum up what was said so far, and above all what `keep` names; the text of the answer is the summary.
 
-        From then on the model reads the summary; `items` has everything as before.
+        From then on the model reads the summary; `items` has everything as before. With `attended` it may wait for a
+        person at a budget.
         """
         after = (await self.info()).last_seq
-        accepted = await self._api.runs.compact(LOCAL_OWNER, self.id, CompactionWish(keep=keep))
+        wish = CompactionWish(keep=keep, unattended=not attended)
+        accepted = await self._api.runs.compact(LOCAL_OWNER, self.id, wish)
         return Answer(self._api, await self._api.runs.get(LOCAL_OWNER, accepted.run_id), after)
 
     async def info(self) -> Conversation:

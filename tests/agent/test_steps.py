@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from pilothouse.agent import budget
-from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Wait, next_step
+from pilothouse.agent.steps import AskModel, ExecuteCalls, Finish, Wait, next_step
 from pilothouse.types import limits
 from pilothouse.types.items import Call, Item
 from tests.agent.items import item
@@ -71,15 +71,15 @@ def test_turns_are_numbered_on_after_a_compaction_took_earlier_ones_out_of_sight
 def test_too_many_rounds_ask_the_person_and_an_allowance_is_one_more_of_the_same() -> None:
     many = rounds(limits.MAX_ITERATIONS)
     step = next_step([ASKED, *many], "r1")
-    assert isinstance(step, AskPerson)
+    assert isinstance(step, budget.Excess)
     assert step.reason == "iterations"
     assert next_step([ASKED, *many[:-2]], "r1") == AskModel(limits.MAX_ITERATIONS)
     gone_on = [ASKED, *many, answered(900, budget.CONTINUE)]
     assert next_step(gone_on, "r1") == AskModel(limits.MAX_ITERATIONS + 1)
     # Going on at another limit is none of it.
-    assert isinstance(next_step([ASKED, *many, answered(900, budget.CONTINUE, "run_budget")], "r1"), AskPerson)
+    assert isinstance(next_step([ASKED, *many, answered(900, budget.CONTINUE, "run_budget")], "r1"), budget.Excess)
     twice = [ASKED, *rounds(2 * limits.MAX_ITERATIONS), answered(900, budget.CONTINUE)]
-    assert isinstance(next_step(twice, "r1"), AskPerson)
+    assert isinstance(next_step(twice, "r1"), budget.Excess)
 
 
 @pytest.mark.case("F-32")
@@ -95,7 +95,7 @@ def test_the_same_call_again_and_again_asks_the_person() -> None:
         for made in (response(2 * turn, turn), call(2 * turn + 1, turn, {"n": 0}))
     ]
     step = next_step([ASKED, *same], "r1")
-    assert isinstance(step, AskPerson)
+    assert isinstance(step, budget.Excess)
     assert step.reason == "repetition"
     assert next_step([ASKED, *same, answered(900, budget.CONTINUE)], "r1") == AskModel(limits.REPEATED_CALLS + 1)
     other = [*same[:-1], call(2 * limits.REPEATED_CALLS + 1, limits.REPEATED_CALLS, {"n": 1})]

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from pilothouse import library
+from pilothouse.agent.history import history
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, CompactionWish, ConfigPatch, ConversationPatch, ModelInput, NewConversation
 from pilothouse.types.conversations import ConversationSettings
@@ -250,30 +252,118 @@ async def test_a_budget_that_is_none_is_refused_in_a_sentence(home: Path, name: 
             await chat.api.settings.update(ME, ConfigPatch(**{name: value}))
 
 
-async def test_a_summary_that_was_asked_for_is_not_made_where_it_could_pass_the_days_budget(home: Path) -> None:
-    async with chatting(home, [spends(10, "First."), spends(10, "Summed up."), "Last."]) as chat:
-        await priced(chat, budget_per_day=11)
+# Only what is to be summed up begins like this.
+SUMMED_UP = {"match": "Person: ", "steps": spends(10, "Summed up.")}
+
+
+async def wishes_for_a_summary(chat: Chat, **fields: Any) -> Run:
+    return await chat.settled((await chat.api.runs.compact(ME, chat.id, CompactionWish(**fields))).run_id)
+
+
+@pytest.mark.parametrize(
+    ("name", "budget", "reason", "words"),
+    [
+        ("budget_per_day", 11, "day_budget", "The budget for today is $11.00: $10.00 so far, and the next request may"),
+        (
+            "budget_per_run",
+            1,
+            "run_budget",
+            "The budget for one message is $1.00: nothing was used so far, and the next",
+        ),
+        ("run_token_budget", 9, "tokens", "The budget for one message is 9 tokens: nothing was used so far, and the"),
+    ],
+)
+async def test_a_summary_that_was_asked_for_asks_before_a_budget_is_passed_and_goes_on(
+    home: Path, name: str, budget: float, reason: str, words: str
+) -> None:
+    async with chatting(home, [SUMMED_UP, spends(10, "First.")]) as chat:
+        await priced(chat)
         await chat.say("Go")
-        wish = await chat.api.runs.compact(ME, chat.id, CompactionWish())
-
-        async def ended() -> Run | None:
-            run = await chat.api.runs.get(ME, wish.run_id)
-            return run if run.status in ("completed", "failed") else None
-
-        run = await eventually(ended, "the run to end")
-        assert run.status == "failed"
-        assert run.error is not None
-        assert run.error.message.startswith(
-            "The budget for today is $11.00: $10.00 so far, and the next request may take"
-        )
-        assert run.error.fix.startswith("Raise it: pilothouse settings budget_per_day ")
+        await chat.api.settings.update(ME, ConfigPatch(**{name: budget}))
+        run = await wishes_for_a_summary(chat, keep="the ports")
+        assert run.status == "waiting"
         assert await chat.items("compaction") == []
-        await chat.api.settings.update(ME, ConfigPatch(budget_per_day=100))
-        wish = await chat.api.runs.compact(ME, chat.id, CompactionWish())
-        assert (await eventually(ended, "the run to end")).status == "completed"
+        question = await asked(chat)
+        assert (question.raw["kind"], question.raw["reason"]) == ("limit", reason)
+        assert question.text.startswith(words)
+        assert [choice["id"] for choice in question.raw["choices"]] == ["continue", "stop"]
+        assert (await answer(chat, "continue")).status == "completed"
         [made] = await chat.items("compaction")
+        assert (made.text, made.raw["keep"]) == ("Summed up.", "the ports")
         # What it took is on record like an answer's.
         assert made.raw["usage"]["input"] == 10_000
         assert made.raw["cost"] == pytest.approx(10)
         [today] = (await chat.api.usage.report(ME)).days
         assert today.cost == pytest.approx(20)
+
+
+async def test_a_summary_that_is_declined_at_a_budget_changes_nothing_and_can_be_asked_for_again(home: Path) -> None:
+    async with chatting(home, [SUMMED_UP, spends(10, "First.")]) as chat:
+        await priced(chat, budget_per_day=11)
+        await chat.say("Go")
+        before = history(await chat.items())
+        assert (await wishes_for_a_summary(chat)).status == "waiting"
+        assert (await answer(chat, "stop")).status == "completed"
+        assert [notice.text for notice in await chat.items("notice")] == [
+            "Stopped, as you said: the next request could have passed the budget."
+        ]
+        assert await chat.items("compaction") == []
+        assert history(await chat.items()) == before
+        assert (await wishes_for_a_summary(chat)).status == "waiting"
+        assert (await answer(chat, "continue")).status == "completed"
+        assert await chat.texts("compaction") == ["Summed up."]
+
+
+async def test_a_message_gives_a_summary_up_that_waits_at_a_budget(home: Path) -> None:
+    async with chatting(home, [spends(10, "First."), spends(1, "Last.")]) as chat:
+        await priced(chat, budget_per_day=11)
+        await chat.say("Go")
+        waiting = await wishes_for_a_summary(chat)
+        await chat.api.settings.update(ME, ConfigPatch(budget_per_day=100))
+        assert (await chat.say("Never mind")).status == "completed"
+        assert (await chat.api.runs.get(ME, waiting.id)).status == "cancelled"
+        assert await chat.items("compaction") == []
+        assert await chat.texts("response") == ["First.", "Last."]
+
+
+async def test_a_summary_that_waits_at_a_budget_goes_on_after_a_restart(home: Path) -> None:
+    async with chatting(home, [SUMMED_UP, spends(10, "First.")]) as chat:
+        await priced(chat, budget_per_day=11)
+        await chat.say("Go")
+        waiting = await wishes_for_a_summary(chat)
+    async with open_host(home) as host:
+        chat = Chat(host, chat.id, chat.script)
+        assert (await answer(chat, "continue")).id == waiting.id
+        assert await chat.texts("compaction") == ["Summed up."]
+
+
+async def test_a_summary_that_nobody_watches_ends_in_a_sentence_and_can_be_resumed(home: Path) -> None:
+    async with chatting(home, [SUMMED_UP, spends(10, "First.")]) as chat:
+        await priced(chat, budget_per_day=11)
+        await chat.say("Go")
+        run = await wishes_for_a_summary(chat, unattended=True)
+        assert run.status == "failed"
+        assert run.error is not None
+        assert run.error.code == "budget_reached"
+        assert run.error.message.startswith("The budget for today is $11.00: $10.00 so far, and the next request may")
+        assert run.error.fix.startswith("Raise it: pilothouse settings budget_per_day ")
+        assert await chat.items("compaction", "question") == []
+        await chat.api.settings.update(ME, ConfigPatch(budget_per_day=100))
+        await chat.api.runs.resume(ME, run.id)
+        assert (await chat.settled(run.id)).status == "completed"
+        assert await chat.texts("compaction") == ["Summed up."]
+
+
+async def test_a_program_sums_up_attended_or_is_told_how_to_raise_the_budget(home: Path) -> None:
+    async with chatting(home, [SUMMED_UP, spends(10, "First.")]) as chat:
+        await priced(chat, budget_per_day=11)
+        await chat.say("Go")
+        lasting = library.Chat(chat.api, (await chat.snapshot()).conversation)
+        with pytest.raises(PilothouseError, match="Raise it: pilothouse settings budget_per_day") as caught:
+            await (await lasting.compact()).text()
+        assert caught.value.code == "budget_reached"
+        asking = await lasting.compact(attended=True)
+        with pytest.raises(PilothouseError, match="A question waits for an answer"):
+            await asking.text()
+        await asking.reply("continue")
+        assert await asking.text() == "Summed up."

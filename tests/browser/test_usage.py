@@ -233,3 +233,23 @@ async def test_at_a_budget_the_person_stops_and_finds_where_it_is_set(
     await chat.finished()
     await expect(chat.timeline).to_contain_text("Stopped, as you said: the next request could have passed the budget.")
     await expect(chat.answers.filter(has_text="Done.")).to_have_count(0)
+
+
+async def test_a_summary_that_is_asked_for_asks_at_a_budget_too(
+    own_usage: Studio, browser_context: BrowserContext
+) -> None:
+    summed_up = {"match": "Person: ", "steps": ["They agreed on port 8123.", counted(1_000, 100)]}
+    own_usage.script(summed_up, ["Port 8123, then.", counted(10_000, 100)])
+    chat = await own_usage.open(browser_context)
+    await chat.ask("Which port shall we take?")
+    own_usage.server.client.patch("/api/config", json={"budgetPerRun": 0.001}).raise_for_status()
+    summary = chat.page.get_by_role("button", name="Older turns summed up")
+    await chat.send("/compact")
+    await expect(question(chat)).to_contain_text("The budget for one message is $0.001: nothing was used so far")
+    await question(chat).get_by_role("button", name="Stop here").click()
+    await expect(chat.timeline).to_contain_text("Stopped, as you said: the next request could have passed the budget.")
+    await expect(summary).to_have_count(0)
+    await chat.send("/compact")
+    await question(chat).get_by_role("button", name="Go on").click()
+    await expect(summary).to_be_visible()
+    await expect(question(chat)).to_have_count(0)

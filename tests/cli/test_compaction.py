@@ -78,3 +78,57 @@ def test_a_chat_is_summed_up_in_a_line(home: Path, script: Script) -> None:
         screen.until("›")
         screen.type("/quit\r")
         assert screen.ended() == 0
+
+
+PRICED = """
+- match: "Person: "
+  steps: [They agreed on port 8123., {usage: {input: 10, output: 5}}]
+- steps: ["Port 8123, then.", {usage: {input: 10, output: 5}}]
+"""
+
+
+def priced(home: Path, model: str) -> str:
+    """Return the id of a conversation whose summary could pass the budget for one message."""
+    added = ("--provider", "scripted", "--model", model.removeprefix("scripted:"), "--prices", "1000,1000")
+    assert pilothouse(home, "models", "add", *added).code == 0
+    models = json.loads(pilothouse(home, "models", "list", "--json").out)["models"]
+    conversation = begun(home, next(str(one["id"]) for one in models if one["model"] in model and one["model"]))
+    assert pilothouse(home, "settings", "budget_per_run", "0.5").code == 0
+    return conversation
+
+
+def test_where_nobody_can_be_asked_a_budget_is_a_sentence_that_says_how_to_raise_it(home: Path, script: Script) -> None:
+    conversation = priced(home, script(PRICED))
+    failed = pilothouse(home, "conversations", "compact", conversation)
+    assert (failed.code, failed.out) == (1, "")
+    sentence, fix = failed.err.strip().splitlines()
+    assert sentence.startswith("The budget for one message is $0.50: nothing was used so far, and the next request may")
+    assert fix.startswith("Raise it: pilothouse settings budget_per_run ")
+    assert pilothouse(home, "settings", "budget_per_run", "0").code == 0
+    resumed = pilothouse(home, "conversations", "resume", conversation)
+    assert (resumed.code, "Older turns summed up" in resumed.err) == (0, True)
+
+
+@pytest.mark.parametrize("way", ["command", "chat"])
+def test_a_person_at_a_terminal_is_asked_at_a_budget_and_declines_and_agrees(
+    home: Path, script: Script, way: str
+) -> None:
+    conversation = priced(home, script(PRICED))
+    if way == "chat":
+        with Screen(home, ["chat", "--conversation", conversation]) as screen:
+            for key, told in (("stop", "Stopped, as you said"), ("continue", "Older turns summed up: 2 messages")):
+                screen.until("›")
+                screen.type("/compact\r")
+                screen.until("Go on, with a budget of")
+                screen.type(f"{key}\r")
+                screen.until(told)
+            screen.until("›")
+            screen.type("/quit\r")
+            assert screen.ended() == 0
+        return
+    for key, told in (("stop", "Stopped, as you said"), ("continue", "Older turns summed up: 2 messages")):
+        with Screen(home, ["conversations", "compact", conversation]) as screen:
+            screen.until("Go on, with a budget of")
+            screen.type(f"{key}\r")
+            screen.until(told)
+            assert screen.ended() == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
@@ -11,27 +10,25 @@ from pilothouse.agent import budget, compaction, stop_reasons
 from pilothouse.agent.calls import Calls
 from pilothouse.agent.closing import interrupted, resumed
 from pilothouse.agent.history import history, size, unread, until_message
+from pilothouse.agent.limit_questions import Outcome, ask_for_budget, ask_to_go_on, tell_stopped
 from pilothouse.agent.media import Fetch, MediaLoader, no_media
 from pilothouse.agent.reminders import CurrentReminders, ReminderWriter, no_reminders
 from pilothouse.agent.requests import offered, request_size
-from pilothouse.agent.spending import STOPPED, STOPPED_WORDS, Estimate, Purse, estimate, stopped_untold
-from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Step, Wait, next_step
+from pilothouse.agent.spending import Estimate, Purse, estimate
+from pilothouse.agent.steps import AskModel, ExecuteCalls, Finish, Step, Wait, next_step
 from pilothouse.agent.turn import TurnWriter, take_turn
 from pilothouse.types import limits
-from pilothouse.types.errors import ErrorCode
 from pilothouse.types.events import ItemCreated, ItemUpdated
-from pilothouse.types.item_data import ChoiceShown, LimitData, NoticeData, ResponseData
+from pilothouse.types.item_data import NoticeData, ResponseData
 from pilothouse.types.items import Item, TurnId, patch
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import Message, ModelRequest, ToolSpec
 from pilothouse.types.models import CallStyle, ToolCalls
 from pilothouse.types.ports import Journal, OpenModel
-from pilothouse.types.runs import CutReason
 from pilothouse.types.selection import NativeTools
 from pilothouse.types.stream import Failed
 
 _ASKED_AGAIN = "The model made a call that its provider could not read. It was asked again."
-LIMIT_CHOICES = (ChoiceShown(id=budget.CONTINUE, label="Go on"), ChoiceShown(id=budget.STOP, label="Stop here"))
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -54,17 +51,6 @@ class Plan(msgspec.Struct, frozen=True):
     fetch: Fetch = no_media
     # Whether nobody is there who could be asked.
     unattended: bool = False
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """How the loop ended: the answer stands, a person is needed, or it failed and why."""
-
-    status: Literal["completed", "waiting", "failed"]
-    code: ErrorCode | None = None
-    message: str = ""
-    fix: str = ""
-    # Why the answer is not at its end.
-    cut: CutReason | None = None
 
 
 class Loop:
@@ -114,8 +100,8 @@ class Loop:
                 return await self._finish()
             case Wait():
                 return Outcome("waiting")
-            case AskPerson():
-                await self._ask_person(step)
+            case budget.Excess():
+                await ask_to_go_on(self._journal, step)
             case ExecuteCalls():
                 await self._calls.execute(step.calls)
             case AskModel():
@@ -123,8 +109,7 @@ class Loop:
         return None
 
     async def _finish(self) -> Outcome | None:
-        if stopped_untold(self._mine()):
-            await self._tell(STOPPED_WORDS, patch(NoticeData, level="info", code=STOPPED))
+        await tell_stopped(self._journal, self._mine())
         cut = stop_reasons.cut(self._mine(), self._plan.opened.config.context_window)
         if cut is not None and await self._went_on(cut):
             return None
@@ -134,10 +119,8 @@ class Loop:
         hindrance = await self._ask_model(turn)
         if isinstance(hindrance, Failed):
             return Outcome("failed", hindrance.code, hindrance.message)
-        if hindrance is not None and self._plan.unattended:
-            return Outcome("failed", "budget_reached", hindrance.refusal, hindrance.fix)
         if hindrance is not None:
-            await self._ask_person(hindrance)
+            return await ask_for_budget(self._journal, hindrance, unattended=self._plan.unattended)
         return None
 
     def _mine(self) -> list[Item]:
@@ -166,13 +149,6 @@ class Loop:
         await self._journal.write(
             ItemCreated(item=self._journal.new("notice", status="completed", text=text, data=data))
         )
-
-    async def _ask_person(self, excess: AskPerson | budget.Excess) -> None:
-        data = patch(LimitData, kind="limit", reason=excess.reason, choices=LIMIT_CHOICES)
-        if isinstance(excess, budget.Excess):
-            data |= patch(LimitData, raised=excess.raised)
-        question = self._journal.new("question", status="waiting", text=excess.question, data=data)
-        await self._journal.write(ItemCreated(item=question))
 
     async def _ask_model(self, turn: int) -> Failed | budget.Excess | None:
         """Ask until an answer stands, trying again makes no sense, or a budget would be passed."""

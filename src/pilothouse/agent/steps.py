@@ -23,13 +23,6 @@ class ExecuteCalls(msgspec.Struct, frozen=True):
     calls: tuple[Call, ...]
 
 
-class AskPerson(msgspec.Struct, frozen=True):
-    """Stop and ask whether to go on."""
-
-    reason: str
-    question: str
-
-
 class Wait(msgspec.Struct, frozen=True):
     """A question is open; the run is parked until it is answered."""
 
@@ -38,7 +31,8 @@ class Finish(msgspec.Struct, frozen=True):
     """The answer stands."""
 
 
-Step = AskModel | ExecuteCalls | AskPerson | Wait | Finish
+# Of a limit that is reached the person is asked whether to go on.
+Step = AskModel | ExecuteCalls | budget.Excess | Wait | Finish
 
 
 def next_step(items: Sequence[Item], run_id: str) -> Step:
@@ -56,7 +50,7 @@ def next_step(items: Sequence[Item], run_id: str) -> Step:
         return Finish()
     excess = budget.exceeded(mine)
     if excess is not None:
-        return AskPerson(excess.reason, excess.question)
+        return excess
     # By the last number and not by count: a compaction may have taken earlier turns out of sight.
     return AskModel(TurnId.of(turns[-1]).turn + 1 if turns else 1)
 

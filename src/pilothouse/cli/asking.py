@@ -57,9 +57,16 @@ async def send(api: ClientApi, conversation: Conversation, message: NewMessage) 
 
 async def sum_up(api: ClientApi, conversation: Conversation, keep: str) -> RunReport:
     """Have older turns summed up, and show how that goes."""
-    accepted = await api.runs.compact(LOCAL_OWNER, conversation.id, CompactionWish(keep=keep))
+    out = output()
+    wish = CompactionWish(keep=keep, unattended=not _can_be_asked(out))
+    accepted = await api.runs.compact(LOCAL_OWNER, conversation.id, wish)
     run = await api.runs.get(LOCAL_OWNER, accepted.run_id)
-    return await converse(api, Following(api, run, conversation.last_seq), output())
+    return await converse(api, Following(api, run, conversation.last_seq), out)
+
+
+def _can_be_asked(out: Terminal) -> bool:
+    """Return whether a person sees what goes to this output, and a question about it."""
+    return out.is_terminal and someone_is_there(messages())
 
 
 class RunReport(msgspec.Struct, frozen=True):
@@ -84,7 +91,7 @@ async def converse(
     """Show a run to its end; where a person is there, ask them whatever it waits for."""
     aside = messages()
     report = await tell(api, following, out, as_json=as_json, transcript=transcript)
-    while not as_json and report.run.status == "waiting" and out.is_terminal and someone_is_there(aside):
+    while not as_json and report.run.status == "waiting" and _can_be_asked(out):
         if not await _answer_all(api, following, report.transcript, aside):
             return RunReport(following.run, report.transcript, left_open=True)
         report = await tell(api, following, out, transcript=report.transcript)

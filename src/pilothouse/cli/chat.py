@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from pilothouse.cli.asking import converse, open_conversation, send, sum_up
+from pilothouse.cli.asking import RunReport, converse, open_conversation, send, sum_up
 from pilothouse.cli.attaching import check_sight, read_images
 from pilothouse.cli.command import complain
 from pilothouse.cli.inline import Span
@@ -30,6 +30,7 @@ from pilothouse.types.conversations import Conversation, ConversationSettings, c
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.home_paths import at_home
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.runs import Run
 from pilothouse.types.selection import Selection
 
 if TYPE_CHECKING:
@@ -201,19 +202,24 @@ class ChatSession:
     async def _follow(self, following: Following) -> bool:
         """Show an answer and how it went; return whether to go on."""
         told = await converse(self._api, following, self._out)
-        run = told.run
         await told.transcript.missing.tell(self._api)
-        if run.status == "waiting":
-            # The person left the question open: nobody else will answer it.
-            run = await self._api.runs.cancel(LOCAL_OWNER, run.id)
-        if run.error is not None:
-            raise PilothouseError(run.error.code, run.error.message, fix=run.error.fix)
+        run = await self._settled(told)
         if run.cut is not None:
             way = "Choose a larger model with /model, then: /resume" if run.cut == "context" else "Go on: /resume"
             say(self._out, f"{told.transcript.missing.cut} {way}", "yellow")
         say(self._out, measures(told) if run.status == "completed" else f"{run.status.capitalize()}.", "dim")
         self._out.line()
         return not told.to_end
+
+    async def _settled(self, told: RunReport) -> Run:
+        """Return a run at its end; raise why it failed."""
+        run = told.run
+        if run.status == "waiting":
+            # The person left the question open: nobody else will answer it.
+            run = await self._api.runs.cancel(LOCAL_OWNER, run.id)
+        if run.error is not None:
+            raise PilothouseError(run.error.code, run.error.message, fix=run.error.fix)
+        return run
 
     async def _current(self) -> Conversation:
         """Return the conversation as it is now; it begins with its first message."""
@@ -246,11 +252,9 @@ class ChatSession:
     async def _compact(self, keep: str) -> None:
         if self.conversation is None:
             raise PilothouseError("conflict", "There is nothing to sum up yet.")
-        told = await sum_up(self._api, await self._current(), keep)
-        if told.run.error is not None:
-            raise PilothouseError(told.run.error.code, told.run.error.message, fix=told.run.error.fix)
-        if told.run.status != "completed":
-            say(self._out, f"{told.run.status.capitalize()}.", "dim")
+        run = await self._settled(await sum_up(self._api, await self._current(), keep))
+        if run.status != "completed":
+            say(self._out, f"{run.status.capitalize()}.", "dim")
 
     async def _list(self, _rest: str) -> None:
         page = await self._api.conversations.list(LOCAL_OWNER, limit=20, cursor=None)

@@ -10,14 +10,16 @@ from typing import Literal
 
 import msgspec
 
-from pilothouse.agent import closing, compaction, questions
+from pilothouse.agent import closing, questions
 from pilothouse.agent.calls import Calls
-from pilothouse.agent.loop import Loop, Outcome
+from pilothouse.agent.limit_questions import Outcome
+from pilothouse.agent.loop import Loop
 from pilothouse.agent.preparing import CallSetting
 from pilothouse.agent.reminders import CombinedReminders
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.agent.results.summaries import Summarising
 from pilothouse.agent.spending import Purse
+from pilothouse.agent.summing_up import SummingUp
 from pilothouse.agent.tool_lookup import ToolLookup
 from pilothouse.host.day_book import DayBook
 from pilothouse.host.modes import Modes
@@ -192,12 +194,8 @@ class ActiveRun:
         run, parts = self.run, self._parts
         self.opened = opened = await parts.models.open(run.options.model_id or briefing.conversation.settings.model_id)
         journal = self._journal = RunJournal(parts.records, parts.feed, run, briefing.items, lambda: self.stop("stale"))
-        purse, coming = parts.purse(run.owner), compaction.most_it_takes(opened.config, journal.items)
-        if (excess := await purse.excess((), coming)) is not None:
-            return Outcome("failed", "budget_reached", excess.refusal, excess.fix)
-        with purse.paying(coming):
-            failed = await compaction.compact_as_asked(opened, journal, run.id, run.options.compact or "")
-        return Outcome("completed") if failed is None else Outcome("failed", failed.code, failed.message)
+        wish, purse = run.options, parts.purse(run.owner)
+        return await SummingUp(run.id, opened, journal, purse, wish.compact or "", wish.unattended).run()
 
     async def _say_that_mode_ended(self) -> None:
         """Put the conversation back to asking, and say so where its calls are."""

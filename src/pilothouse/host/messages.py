@@ -135,7 +135,7 @@ def compaction(owner: str, conversation_id: str, body: CompactionWish) -> Postin
         owner=owner,
         status="queued",
         message_item_id=item.id,
-        options=RunOptions(compact=keep),
+        options=RunOptions(compact=keep, unattended=body.unattended),
         created_at=0.0,
         updated_at=0.0,
     )

@@ -124,6 +124,8 @@ class CompactionWish(Body, frozen=True):
     """Asks for a summary of older turns; `keep` says what it must keep above all."""
 
     keep: str = ""
+    # Whether nobody is there who could be asked at a budget.
+    unattended: bool = False
 
 
 class MessageAccepted(Frozen, frozen=True):
