@@ -287,7 +287,9 @@ def test_a_summary_leaves_the_newest_turn_its_thinking() -> None:
             item(position + 1, "response", "", **tag),
             item(position + 2, "tool_call", "ok", **tag, **called),
         ]
-    assert place_to_cut(items, "r1") == 6
+    cut = place_to_cut(items, "r1")
+    assert cut is not None
+    assert cut.keep_from == 6
 
 
 async def test_an_answer_in_very_many_pieces_is_still_an_answer(bench: Bench) -> None:

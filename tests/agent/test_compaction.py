@@ -22,7 +22,35 @@ OLD = [item(1, "user_message", "old", "completed", "r0"), item(2, "response", "a
 
 
 def test_the_newest_message_is_where_the_cut_is_made() -> None:
-    assert compaction.place_to_cut([*OLD, item(5, "user_message", "new")], "r1") == 5
+    assert place([*OLD, item(5, "user_message", "new")]) == (6, 5)
+
+
+def test_an_answer_in_whose_middle_a_message_came_is_summed_up_whole_before_that_message() -> None:
+    began = [
+        item(1, "user_message", "old", "completed", "r0"),
+        item(2, "thinking", "hm", "completed", "r0", turn="1.1"),
+        item(3, "user_message", "new"),
+        item(4, "tool_call", "ok", "completed", "r0", turn="1.1", callId="c1", tool="t"),
+        item(5, "response", "answer", "completed", "r0", turn="2.1"),
+    ]
+    assert place(began) == (6, 3)
+    # And when it is being answered.
+    assert place([*began, item(7, "response", "to the new one", turn="1.1")]) == (7, 3)
+
+
+def test_messages_that_wait_are_kept_wherever_they_stand() -> None:
+    turns = [
+        item(1, "user_message", "do it"),
+        item(2, "response", "…", turn="1.1"),
+        item(9, "response", "…", turn="2.1"),
+    ]
+    assert place(turns) == (9, 2)
+
+
+def place(items: Sequence[Item]) -> tuple[int, int] | None:
+    """Return from where on what was said, and messages, are kept."""
+    cut = compaction.place_to_cut(items, "r1")
+    return (cut.keep_from, cut.messages_from) if cut is not None else None
 
 
 def test_within_one_long_answer_the_newest_turn_is_kept() -> None:
@@ -30,20 +58,22 @@ def test_within_one_long_answer_the_newest_turn_is_kept() -> None:
     for number in (1, 2, 3):
         turns.append(item(number * 10, "response", "…", turn=f"{number}.1"))
         turns.append(item(number * 10 + 1, "tool_call", "ok", turn=f"{number}.1", callId=f"c{number}", tool="t"))
-    assert compaction.place_to_cut(turns, "r1") == 30
-    assert compaction.place_to_cut(turns[:3], "r1") is None
+    assert place(turns) == (30, 2)
+    assert place(turns[:3]) is None
 
 
 def test_a_single_message_cannot_be_cut() -> None:
-    assert compaction.place_to_cut([item(1, "user_message", "huge")], "r1") is None
+    assert place([item(1, "user_message", "huge")]) is None
 
 
 def test_what_was_summarised_is_not_cut_again() -> None:
     items = [*OLD, item(5, "user_message", "new"), item(6, "compaction", "They talked.", keepFrom=5)]
-    assert compaction.place_to_cut(items, "r1") is None
+    assert place(items) is None
 
 
-async def test_a_summary_that_was_asked_for_splits_no_turn_of_the_answer_before_it(bench: Bench) -> None:
+async def test_a_summary_that_was_asked_for_stands_for_no_message_that_waits(
+    bench: Bench,
+) -> None:
     await three_turns(bench)
     # A message came in the middle of the third turn, and waits.
     response = next(each for each in bench.journal.items if each.text.startswith("turn 3"))
@@ -53,7 +83,7 @@ async def test_a_summary_that_was_asked_for_splits_no_turn_of_the_answer_before_
     model = StreamOf([TextDelta("They counted."), Stopped("end")])
     assert await compaction.compact_as_asked(model.opened(), bench.journal, bench.run.id, "") is None
     told = repr(history(bench.journal.items))
-    assert ("turn 2" in told, "turn 3" in told, "result 3" in told, "Next" in told) == (False, True, True, True)
+    assert ("turn 2" in told, "turn 3" in told, "result 3" in told, "Next" in told) == (False, False, False, True)
 
 
 async def spoken(bench: Bench, kind: ItemKind, text: str, turn: str) -> None:

@@ -18,11 +18,9 @@ from pilothouse.types.summed_up import Facts
 from tests.agent.items import item
 from tests.support.run_bench import Bench, StreamOf
 
-END = 1_000_000
-
 
 def known(*items: Item, earlier: Facts | None = None) -> Facts:
-    return facts_of(items, 0, END, earlier)
+    return facts_of(items, items, earlier)
 
 
 def asked(position: int, text: str, status: Any = "completed", /, **data: Any) -> Item:
@@ -146,13 +144,13 @@ def test_a_summary_of_a_summary_keeps_what_was_known_and_does_not_grow() -> None
     sizes = []
     for number in range(1, 30):
         before = facts
-        facts = facts_of([item(number * 10, "user_message", f"Step {number}")], number * 10, number * 10 + 5, before)
+        facts = known(item(number * 10, "user_message", f"Step {number}"), earlier=before)
         sizes.append(len(section(facts)))
     assert facts.asked[0] == "Port the parser"
     assert facts.asked[-1] == "Step 29"
     assert facts.decided == ("Go? Answer: yes",)
     for number in range(30, 60):
-        facts = facts_of(many(number * 1_000), number * 1_000, (number + 1) * 1_000, facts)
+        facts = known(*many(number * 1_000), earlier=facts)
         sizes.append(len(section(facts)))
     assert max(sizes) <= limits.FACTS_CHARS
     assert facts.asked[0] == "Port the parser"

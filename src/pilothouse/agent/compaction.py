@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
@@ -11,14 +11,14 @@ import msgspec
 
 from pilothouse.agent.budget import spent
 from pilothouse.agent.facts import facts_of, section, with_wish, within
-from pilothouse.agent.history import history, size, until_message
+from pilothouse.agent.history import history, in_order, size, stands_before, until_message
 from pilothouse.agent.spending import Estimate, estimate
 from pilothouse.agent.taint import kept_of, seen
 from pilothouse.types import limits
 from pilothouse.types.events import ItemCompleted, ItemCreated
 from pilothouse.types.invisible import without_escapes, without_hidden
 from pilothouse.types.item_data import CallData, CompactionData, MessageData, NoticeData, ReminderData
-from pilothouse.types.items import Item, ItemOf, is_a, patch, turn_of
+from pilothouse.types.items import Item, ItemOf, is_a, is_summed_up, patch, turn_of
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import Block, CallBlock, Message, ModelRequest, ResultBlock, TextBlock
 from pilothouse.types.models import ModelConfig
@@ -32,19 +32,45 @@ _NOTHING = "There was nothing to sum up."
 _GAP = "\n\n[… left out …]\n\n"
 
 
-def place_to_cut(items: Sequence[Item], run_id: str) -> int | None:
-    """Return the position from which items are kept: the newest message, or the newest turn after it."""
-    spoken = spoken_since_summary(items)
-    messages = [item.position for item in spoken if item.kind == "user_message"]
-    if messages and spoken and messages[-1] > spoken[0].position:
-        return messages[-1]
+def place_to_cut(items: Sequence[Item], run_id: str) -> CompactionData | None:
+    """Return what a summary would stand for: all before the newest message, or before the newest turn after it.
+
+    As the model is told it: of an answer in whose middle that message came, nothing stays.
+    """
+    told = in_order(items)
+    spoken = spoken_since_summary(told)
+    newest_message = next((item for item in reversed(spoken) if item.kind == "user_message"), None)
+    if newest_message is not None and newest_message is not spoken[0]:
+        return _before_message(told, newest_message)
     turns = [item for item in spoken if item.run_id == run_id and item.kind != "user_message"]
     if not turns:
         return None
     newest = turn_of(turns[-1])
     # Its thinking too: calls are refused that come back without the thinking that led to them.
     cut = min(item.position for item in items if item.run_id == run_id and turn_of(item) == newest)
-    return cut if any(item.position < cut for item in turns) else None
+    if not any(item.position < cut for item in turns):
+        return None
+    return CompactionData(keep_from=cut, messages_from=_messages_from(items))
+
+
+def _before_message(told: Sequence[Item], message: Item) -> CompactionData:
+    """Return what stands before a message in the order in which the model is told it."""
+    behind = [item for item in told[told.index(message) :] if item.kind != "user_message"]
+    own = [item for item in told if stands_before(item) == message.id]
+    cut = min((item.position for item in (*behind, *own)), default=1 + max(item.position for item in told))
+    return CompactionData(keep_from=cut, messages_from=message.position)
+
+
+def _messages_from(items: Sequence[Item]) -> int:
+    """Return the place behind all messages that were begun: those that wait, and may stand anywhere, stay."""
+    before = _newest(items)
+    begun = (1 + item.position for item in items if item.kind == "user_message")
+    return max(begun, default=before.messages_from or before.keep_from)
+
+
+def _newest(items: Sequence[Item]) -> CompactionData:
+    """Return what the newest summary says; where there is none, one that stands for nothing."""
+    return next((item.data for item in reversed(items) if _done(item)), CompactionData())
 
 
 def _done(item: Item) -> TypeGuard[ItemOf[CompactionData]]:
@@ -63,16 +89,13 @@ async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
 
 async def compact_as_asked(opened: OpenModel, journal: Journal, run_id: str, keep: str) -> Failed | None:
     """Sum up everything that was said, because the person wants it; return why that failed, which changes nothing."""
-    items = journal.items
-    begun = until_message(items, run_id)
-    ours = {item.id for item in begun}
-    waiting = [item.position for item in items if item.id not in ours]
-    # What is written from here on, by whoever, stands behind this.
-    cut = _whole_turns(begun, min(waiting, default=1 + max((item.position for item in items), default=0)))
-    if not spoken_since_summary(item for item in begun if item.position < cut):
+    begun = until_message(journal.items, run_id)
+    if not spoken_since_summary(begun):
         told = patch(NoticeData, level="info", code="nothing_to_sum_up")
         await journal.write(ItemCreated(item=journal.new("notice", status="completed", text=_NOTHING, data=told)))
         return None
+    # What is written from here on, by whoever, stands behind this, and so do messages that wait.
+    cut = CompactionData(keep_from=1 + max(item.position for item in begun), messages_from=_messages_from(begun))
     return await _Compaction(opened, journal, run_id, cut, keep).carry_out(begun)
 
 
@@ -87,18 +110,10 @@ def _room(config: ModelConfig) -> int:
     return config.context_window * limits.CHARS_PER_TOKEN
 
 
-def _whole_turns(items: Sequence[Item], cut: int) -> int:
-    """Return the cut, or a place before it where it would stand between a turn's thinking and its calls."""
-    turns = [(item.position, item.run_id, turn) for item in items if (turn := turn_of(item))]
-    split = {(run_id, turn) for position, run_id, turn in turns if position >= cut}
-    return min([cut, *(position for position, run_id, turn in turns if (run_id, turn) in split)])
-
-
-def spoken_since_summary(items: Iterable[Item]) -> list[Item]:
+def spoken_since_summary(items: Sequence[Item]) -> list[Item]:
     """Return what was said and done that no summary stands for yet."""
-    there = list(items)
-    since = max((item.data.keep_from for item in there if _done(item)), default=0)
-    return [item for item in there if item.position >= since and is_spoken(item)]
+    summary = _newest(items)
+    return [item for item in items if not is_summed_up(item, summary) and is_spoken(item)]
 
 
 def is_spoken(item: Item) -> bool:
@@ -109,12 +124,12 @@ def is_spoken(item: Item) -> bool:
 
 
 class _Compaction(msgspec.Struct, frozen=True):
-    """One summary: who makes it, for which run, and from where on everything is kept."""
+    """One summary: who makes it, for which run, and what it stands for."""
 
     opened: OpenModel
     journal: Journal
     run_id: str
-    cut: int
+    cut: CompactionData
     # What it is to keep above all, where the person asked for it; None where there must be one, be it an excerpt.
     keep: str | None = None
 
@@ -149,14 +164,16 @@ class _Compaction(msgspec.Struct, frozen=True):
     def _kept(self, items: Sequence[Item], room: int) -> JsonObject:
         """Return what does not depend on the words of any model."""
         cut, run_id = self.cut, self.run_id
-        before = next((item.data for item in reversed(items) if _done(item)), CompactionData())
-        facts = facts_of(items, before.keep_from, cut, before.facts)
+        before = _newest(items)
+        older = [item for item in items if is_summed_up(item, cut) and not is_summed_up(item, before)]
+        facts = facts_of(items, older, before.facts)
         facts = with_wish(facts, self.keep) if self.keep else facts
-        mine = [each for each in items if each.run_id == run_id and each.position < cut]
-        said = [each for each in spoken_since_summary(items) if each.position < cut]
+        mine = [each for each in items if each.run_id == run_id and is_summed_up(each, cut)]
+        said = [each for each in spoken_since_summary(items) if is_summed_up(each, cut)]
         return patch(
             CompactionData,
-            keep_from=cut,
+            keep_from=cut.keep_from,
+            messages_from=cut.messages_from,
             # What the conversation had seen does not become harmless because it was summarised.
             seen=kept_of(seen(self.journal.items, run_id)),
             spent=spent(mine),
@@ -170,18 +187,18 @@ class _Compaction(msgspec.Struct, frozen=True):
         )
 
 
-def _older(items: Sequence[Item], cut: int) -> list[Item]:
+def _older(items: Sequence[Item], cut: CompactionData) -> list[Item]:
     """Return what is summed up: what stands before the cut, and the summary before it without what is noted anew."""
     # Reminders by name are left out: what still holds is said again.
     named = {item.id for item in items if is_a(item, ReminderData) and item.data.name}
-    older = [item for item in items if (item.position < cut and item.id not in named) or _done(item)]
+    older = [item for item in items if (is_summed_up(item, cut) and item.id not in named) or _done(item)]
     return [msgspec.structs.replace(item, raw=item.raw | {"noted": ""}) if _done(item) else item for item in older]
 
 
-def used_before(items: Sequence[Item], cut: int) -> tuple[str, ...]:
-    """Return the tools of servers that were used before a position, the newest last."""
+def used_before(items: Sequence[Item], cut: CompactionData) -> tuple[str, ...]:
+    """Return the tools of servers that were used in what a summary stands for, the newest last."""
     earlier = [name for item in items if _done(item) for name in item.data.tools]
-    calls = [item.data for item in items if is_a(item, CallData) and item.position < cut and not item.data.cut_off]
+    calls = [item.data for item in items if is_a(item, CallData) and is_summed_up(item, cut) and not item.data.cut_off]
     names = dict.fromkeys(reversed([*earlier, *(data.tool for data in calls if data.server)]))
     return tuple(reversed(list(names)[: limits.TOOLS_REMEMBERED]))
 

@@ -40,9 +40,8 @@ _SHARES = {
 _MORE = " …"
 
 
-def facts_of(items: Sequence[Item], since: int, cut: int, earlier: Facts | None) -> Facts:
-    """Return what the items from one position to before another say, after what was known of those before them."""
-    older = [item for item in items if since <= item.position < cut]
+def facts_of(items: Sequence[Item], older: Sequence[Item], earlier: Facts | None) -> Facts:
+    """Return what the older ones of a conversation's items say, after what was known of those before them."""
     before = earlier or Facts()
     calls = [item for item in older if is_a(item, CallData) and not item.data.cut_off]
     changed = _each(before.changed, (path for call in calls for path in _changed(call)))

@@ -26,7 +26,7 @@ from pilothouse.types.item_data import (
     ResultPart,
     ThinkingData,
 )
-from pilothouse.types.items import CLOSED, Call, Item, ItemOf, Response, is_a, is_cut_off, turn_of
+from pilothouse.types.items import CLOSED, Call, Item, ItemOf, Response, is_a, is_cut_off, is_summed_up, turn_of
 from pilothouse.types.json import JsonObject, encode_text
 from pilothouse.types.messages import (
     Block,
@@ -77,7 +77,7 @@ class Piece(NamedTuple):
 
 def pieces(items: Sequence[Item], *, offered: Collection[str] = ()) -> Iterator[Piece]:
     """Yield what the messages of a conversation are put together from, in order."""
-    summary, kept = _since_compaction(_in_order(items))
+    summary, kept = _since_compaction(in_order(items))
     if summary is not None:
         noted = f"\n\n{summary.data.noted}" if summary.data.noted else ""
         told = _RECALL if RECALL in offered and summary.data.tells else ""
@@ -104,16 +104,16 @@ def until_message(items: Sequence[Item], run_id: str) -> list[Item]:
 
 def reminded(items: Sequence[Item]) -> list[ItemOf[ReminderData]]:
     """Return the reminders by name that the model is told, in order; others were for their moment."""
-    told = _since_compaction(_in_order(items))[1]
+    told = _since_compaction(in_order(items))[1]
     return [item for item in told if _is_named(item)]
 
 
-def _in_order(items: Sequence[Item]) -> list[Item]:
+def in_order(items: Sequence[Item]) -> list[Item]:
     """Return the items with each message where it was answered: one sent meanwhile comes after the answer before it.
 
     A message whose answer went on after later ones stays where those who answered them have read it.
     """
-    standing = [item for item in items if not _stands_before(item)]
+    standing = [item for item in items if not stands_before(item)]
     begun, answers = _answers([item for item in standing if item.kind != "user_message" and _belongs(item)], items)
     # How far the answers reach to all messages up to each of those.
     reach = list(accumulate((position for _, position in answers), max))
@@ -180,12 +180,12 @@ def _with_reminders(ordered: Sequence[Item], items: Sequence[Item]) -> list[Item
     """Return the items with the reminders of each message right before it."""
     before: dict[str, list[Item]] = {}
     for item in items:
-        if message := _stands_before(item):
+        if message := stands_before(item):
             before.setdefault(message, []).append(item)
     return [each for item in ordered for each in (*before.get(item.id, ()), item)]
 
 
-def _stands_before(item: Item) -> str:
+def stands_before(item: Item) -> str:
     """Return the id of the message that a reminder stands right before; empty for whatever stands by itself."""
     if item.kind != "reminder":
         # Most are not, and everything is asked.
@@ -198,9 +198,9 @@ def _since_compaction(items: Sequence[Item]) -> tuple[ItemOf[CompactionData] | N
     if not done:
         return None, [item for item in items if _belongs(item)]
     newest = done[-1]
-    kept = [item for item in items if item.position >= newest.data.keep_from and _belongs(item)]
+    kept = [item for item in items if not is_summed_up(item, newest.data) and _belongs(item)]
     there = {item.id for item in kept}
-    return newest, [item for item in kept if (_stands_before(item) or item.id) in there]
+    return newest, [item for item in kept if (stands_before(item) or item.id) in there]
 
 
 def _belongs(item: Item) -> bool:

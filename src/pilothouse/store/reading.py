@@ -42,7 +42,8 @@ _COMPACTION = Statement(
     "ORDER BY position DESC LIMIT 1"
 )
 _HISTORY = Statement(
-    "SELECT body FROM items WHERE conversation_id = :id AND (position >= :since OR kind = 'question') ORDER BY position"
+    "SELECT body FROM items WHERE conversation_id = :id AND (position >= :since OR kind = 'question' "
+    "OR (kind = 'user_message' AND position >= :messages)) ORDER BY position"
 )
 _RUNS_IN = Statement("SELECT body FROM runs WHERE status IN (:one, :other)")
 _RUNS_OF = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status IN (:one, :other)")
@@ -107,9 +108,10 @@ def item(connection: Connection, owner: str, item_id: str) -> Item:
 def history(connection: Connection, conversation_id: str) -> list[Item]:
     """Return everything since the newest compaction, the compaction itself, and the questions before it."""
     newest = _COMPACTION.first(connection, {"id": conversation_id})
-    since = read(CompactionData, rows.kept_item(newest).raw).keep_from if newest is not None else 0
+    summary = read(CompactionData, rows.kept_item(newest).raw) if newest is not None else CompactionData()
+    since, messages = summary.keep_from, summary.messages_from or summary.keep_from
     # What the person allowed for the whole conversation outlives the words around it.
-    bodies = _HISTORY.column(connection, {"id": conversation_id, "since": since})
+    bodies = _HISTORY.column(connection, {"id": conversation_id, "since": since, "messages": messages})
     return [with_text(connection, rows.item_of(body)) for body in bodies]
 
 

@@ -16,7 +16,7 @@ from pilothouse.types import limits
 from pilothouse.types.access import Access, Shown
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.item_data import CallData, CompactionData, MessageData, ResponseData
-from pilothouse.types.items import CLOSED, Item, is_a, is_cut_off
+from pilothouse.types.items import CLOSED, Item, is_a, is_cut_off, is_summed_up
 from pilothouse.types.json import JsonObject, encode_text
 from pilothouse.types.ports import CallContext, CallFeedback, ToolOutput
 from pilothouse.types.records import Records
@@ -33,7 +33,7 @@ class _Wanted(msgspec.Struct, frozen=True):
 
     context: CallContext
     start: int
-    end: int
+    summary: CompactionData
     pattern: Pattern | None
     room: int
 
@@ -68,30 +68,35 @@ class RecallHistory(Harmless):
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Read a page."""
         try:
-            end = await self._archived(context)
+            summary = await self._archived(context)
             least = limits.RESULT_PAGE_NOTE
             room = min(limits.RESULT_PAGE_CHARS, max(context.result_room - least, least))
             if arguments.get("item") is not None:
-                return success(await self._whole(optional_int(arguments, "item", 0), arguments, context, (end, room)))
+                return success(
+                    await self._whole(optional_int(arguments, "item", 0), arguments, context, (summary, room))
+                )
             written = optional_string(arguments, "pattern")
             pattern = regex_pattern(written, case_sensitive=True, name="pattern") if written else None
             start = max(0, optional_int(arguments, "start", 0))
-            return success(await self._entries(_Wanted(context, start, end, pattern, room)))
+            return success(await self._entries(_Wanted(context, start, summary, pattern, room)))
         except (BadArgument, PilothouseError) as error:
             return failed(str(error), error.code.upper())
 
-    async def _archived(self, context: CallContext) -> int:
-        """Return the place before which the newest summary stands for everything."""
+    async def _archived(self, context: CallContext) -> CompactionData:
+        """Return what the newest summary stands for."""
         items = await self._records.history(context.conversation_id)
-        done = [item.data.keep_from for item in items if is_a(item, CompactionData) and item.status == "completed"]
+        done = [item.data for item in items if is_a(item, CompactionData) and item.status == "completed"]
         if not done:
             raise BadArgument("Nothing of this conversation was replaced by a summary: all of it is here.", "ALL_HERE")
-        return max(done)
+        return done[-1]
 
-    async def _whole(self, number: int, arguments: JsonObject, context: CallContext, bounds: tuple[int, int]) -> str:
-        end, room = bounds
+    async def _whole(
+        self, number: int, arguments: JsonObject, context: CallContext, bounds: tuple[CompactionData, int]
+    ) -> str:
+        summary, room = bounds
         page = await self._records.items(context.owner, context.conversation_id, number + 1, 1)
-        found = next((item for item in page.items if item.position == number < end and _speaks(item)), None)
+        there = (item for item in page.items if item.position == number and is_summed_up(item, summary))
+        found = next(filter(_speaks, there), None)
         if found is None:
             raise BadArgument(f"There is no entry {number} before the summary.", "NO_ENTRY")
         text, begin = _said(found), max(0, optional_int(arguments, "offset", 0))
@@ -106,8 +111,10 @@ class RecallHistory(Harmless):
         while True:
             context = wanted.context
             batch = await self._records.items_after(context.owner, context.conversation_id, after, limits.RECALL_BATCH)
-            there = [item for item in batch if item.position < wanted.end]
-            for item, line in await asyncio.to_thread(_lines, there, wanted.pattern):
+            there = [item for item in batch if item.position < wanted.summary.keep_from]
+            # A message that came in the middle of it may wait for its answer.
+            replaced = [item for item in there if is_summed_up(item, wanted.summary)]
+            for item, line in await asyncio.to_thread(_lines, replaced, wanted.pattern):
                 room -= len(line) + 1
                 if room < 0 and shown:
                     return _page(shown, f"Go on with start {item.position}.")

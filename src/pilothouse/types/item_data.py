@@ -469,6 +469,8 @@ class CompactionData(ItemData, frozen=True):
     """What a summary stands for: all before a position; its text is the summary."""
 
     keep_from: int = 0
+    # The same of messages, of which one may have come in the middle of what was said before it; 0 where it is the same.
+    messages_from: int = 0
     by: str = ""
     seen: SeenData | None = None
     spent: Spent | None = None

@@ -128,6 +128,12 @@ def is_a(item: Item, carried: type[Data]) -> TypeGuard[ItemOf[Data]]:
     return item.kind == _KIND_OF[carried]
 
 
+def is_summed_up(item: Item, summary: CompactionData) -> bool:
+    """Return whether a summary stands for an item: what came before its place, and of messages before theirs."""
+    place = summary.messages_from if item.kind == "user_message" else 0
+    return item.position < (place or summary.keep_from)
+
+
 def data_of(kind: str, raw: JsonObject) -> ItemData:
     """Return the data of a kind of item as its type; of a kind that is not known, nothing but that it is some."""
     carried = KINDS.get(kind, ItemData)
