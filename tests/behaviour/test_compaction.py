@@ -193,6 +193,7 @@ async def test_a_summary_that_is_stopped_leaves_the_conversation_as_it_was(home:
         ([{"fault": 401}], "401"),
         (["They ag", {"fault": "refusal"}], "The model declined to sum this up."),
         (["   "], "The model wrote no summary."),
+        (["so and so " * 5_000], "The model only repeated itself."),
     ],
 )
 async def test_a_model_that_fails_leaves_the_conversation_as_it_was_and_can_be_asked_again(
@@ -214,7 +215,7 @@ async def test_a_model_that_fails_leaves_the_conversation_as_it_was_and_can_be_a
 
 
 async def test_a_summary_that_never_ends_is_cut(home: Path) -> None:
-    async with chatting(home, [{"match": "Person: ", "steps": ["so and so " * 5_000]}, "Answer."]) as chat:
+    async with chatting(home, [{"match": "Person: ", "steps": [" ".join(map(str, range(9_000)))]}, "Answer."]) as chat:
         await chat.say("One")
         assert (await compact(chat)).status == "completed"
         assert len((await the_summary(chat)).text) <= limits.COMPACTED_TOKENS * limits.CHARS_PER_TOKEN

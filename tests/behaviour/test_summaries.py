@@ -144,6 +144,7 @@ async def test_a_summary_shows_no_thinking(home: Path) -> None:
         ({"fault": 401, "message": "no such key"}, "no such key"),
         ({"fault": "refusal"}, "the model declined"),
         ("  ", "the model wrote nothing"),
+        ("berths and berths " * 400, "the model only repeated itself"),
         ([{"text": "There are"}, {"fault": "cut"}], "the other side closed the connection"),
     ],
 )

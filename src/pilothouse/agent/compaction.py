@@ -230,7 +230,15 @@ async def _summarise(opened: OpenModel, told: str, keep: str | None) -> _Written
             elif isinstance(event, Stopped) and event.reason == "refusal":
                 failed = Failed("model_refused", "The model declined to sum this up.")
     text = without_hidden(without_escapes(written).strip())[0]
+    if failed is None and only_repeats(text):
+        failed = Failed("model_failed", "The model only repeated itself.")
     return _Written(failed or text or Failed("model_failed", "The model wrote no summary."), usage)
+
+
+def only_repeats(text: str) -> bool:
+    """Return whether a text is the same few words again and again, and sums nothing up."""
+    words = text.split()
+    return len(words) >= limits.STUCK_WORDS and len(set(words)) < len(words) * limits.STUCK_SHARE
 
 
 def transcript(messages: Sequence[Message]) -> str:

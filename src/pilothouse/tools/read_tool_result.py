@@ -156,7 +156,7 @@ def _number(arguments: JsonObject, name: str) -> int | None:
         return None
     number = optional_int(arguments, name, 0)
     if not 0 <= number < limits.PLAIN_NUMBER:
-        raise BadArgument(f"`{name}` must be a number from 0 on.")
+        raise BadArgument(f"`{name}` must be a number from 0 to {limits.PLAIN_NUMBER - 1:,}.")
     return number
 
 

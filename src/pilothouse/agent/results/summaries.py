@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from pilothouse.agent.compaction import middle_out, transcript
+from pilothouse.agent.compaction import middle_out, only_repeats, transcript
 from pilothouse.agent.history import history, until_message
 from pilothouse.agent.media import Fetch, no_media
 from pilothouse.agent.requests import request_size
@@ -35,6 +35,7 @@ _ENTERED = (Path(__file__).parent / "summary_entered.md").read_text().strip()
 _STOPPED = "the person stopped it"
 _EMPTY = "the model wrote nothing"
 _LONGER = "what the model wrote is no shorter than the result"
+_STUCK = "the model only repeated itself"
 _SLOW = f"the model took more than {limits.SUMMARY_TIME:g} s"
 _DECLINED = "the model declined"
 _BROKE = "the model's answer broke off"
@@ -226,6 +227,8 @@ class _Writing:
         text = without_hidden(without_escapes(self._text).strip())[0]
         if not why and not text:
             why = _EMPTY
+        if not why and only_repeats(text):
+            why = _STUCK
         if not why and len(text) >= self._most:
             why = _LONGER
         return _Attempt(why=why, status="failed") if why else _Attempt(text)
