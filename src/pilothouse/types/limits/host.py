@@ -99,7 +99,7 @@ SUMMARISING_WINDOW = 32_000
 # A run waits no longer for one; the beginning and the end are there at once.
 SUMMARY_TIME = 180.0
 # A summary of so many words in which fewer than this share are different ones says the same again and again, as a model
-# does that got stuck. Lists and tables of that length have far more.
+# does that got stuck. Both are chosen with caution and not measured: what is not caught enters as a poor summary.
 STUCK_WORDS = 100
 STUCK_SHARE = 0.1
 # A page of a kept result: below what is summed up, so that a page is never a large result itself.
