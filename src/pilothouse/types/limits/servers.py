@@ -238,3 +238,10 @@ SCOPE_STEPS = 5
 
 # A model with a smaller window is offered few tools: describing all of them would fill half of it.
 SMALL_WINDOW = 16_384
+
+# Looking for servers on a few hosts: every port is knocked at side by side, and a host that is off says nothing.
+NEARBY_TIME = 20.0
+# Finding out what a name is asks two package registries, which answer within seconds or not at all.
+RECOGNISING_TIME = 30.0
+# A bundle carries all that a server needs; the largest of those in use have some 100 MB.
+BUNDLE_BYTES = 256 * 1024 * 1024
