@@ -23,6 +23,10 @@ from pilothouse.types.json import JsonObject, an_object
 Why = Literal["key", "busy", "absent", "away", "odd"]
 
 
+NO_KEY = "wants a key before it answers"
+BAD_KEY = "did not take the key that it was given"
+
+
 class RegistryTrouble(Exception):
     """A registry gave no answer; the text is what follows on its name: "cannot be reached: …"."""
 
@@ -63,8 +67,7 @@ def _check(got: Fetched, *, has_key: bool) -> None:
     if got.status == 200:
         return
     if got.status in (401, 403):
-        words = "did not take the key that it was given" if has_key else "wants a key before it answers"
-        raise RegistryTrouble("key", words)
+        raise RegistryTrouble("key", BAD_KEY if has_key else NO_KEY)
     if got.status == 404:
         raise RegistryTrouble("absent", "has nothing there")
     if got.status in (429, 503):

@@ -42,7 +42,8 @@ CREATE TABLE registry (
     known_until REAL NOT NULL DEFAULT 0,
     copied_at REAL NOT NULL DEFAULT 0,
     full_at REAL NOT NULL DEFAULT 0,
-    tried_at REAL NOT NULL DEFAULT 0,
+    -- When it last answered anything, and until when it is left alone, with the reason.
+    heard_at REAL NOT NULL DEFAULT 0,
     rest_until REAL NOT NULL DEFAULT 0,
     problem TEXT NOT NULL DEFAULT ''
 );
@@ -92,7 +93,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     known_until: float = 0.0
     copied_at: float = 0.0
     full_at: float = 0.0
-    tried_at: float = 0.0
+    heard_at: float = 0.0
     rest_until: float = 0.0
     problem: str = ""
     servers: int = 0
@@ -237,7 +238,7 @@ class LocalCopy:
                 count += _put(connection, registry, entry, now, may_grow=room > count)
             if asked:
                 connection.execute("INSERT OR REPLACE INTO asked VALUES (?, ?, ?)", (registry, asked, now))
-            _note(connection, registry, changes or {})
+            _note(connection, registry, {"heard_at": now, **(changes or {})})
             return count
 
         return self.work(put)
@@ -305,7 +306,7 @@ def _make(connection: sqlite3.Connection) -> None:
 
 def _state(connection: sqlite3.Connection, registry: str) -> State:
     row = connection.execute(
-        "SELECT cursor, since, began, clock, known_until, copied_at, full_at, tried_at, rest_until, problem,"
+        "SELECT cursor, since, began, clock, known_until, copied_at, full_at, heard_at, rest_until, problem,"
         " (SELECT count(*) FROM server WHERE registry = :id) FROM registry WHERE id = :id",
         {"id": registry},
     ).fetchone()
@@ -316,7 +317,7 @@ def _note(connection: sqlite3.Connection, registry: str, changes: Mapping[str, s
     now = msgspec.structs.asdict(_state(connection, registry))
     connection.execute(
         "UPDATE registry SET cursor = :cursor, since = :since, began = :began, clock = :clock,"
-        " known_until = :known_until, copied_at = :copied_at, full_at = :full_at, tried_at = :tried_at,"
+        " known_until = :known_until, copied_at = :copied_at, full_at = :full_at, heard_at = :heard_at,"
         " rest_until = :rest_until, problem = :problem WHERE id = :id",
         {**now, **changes, "id": registry},
     )

@@ -1,6 +1,6 @@
 """Registries of MCP servers, their copy, and what is known about packages: caps and timeouts, with reasons."""
 
-# One answer of a registry: a hundred entries have some 200 KB. Reading one must not keep others waiting, so it is small.
+# One answer of a registry: a hundred entries have some 200 KB. More would keep others waiting while it is read.
 REGISTRY_PAGE_BYTES = 2 * 1024 * 1024
 # One entry of it; the longest in use, with every argument described, have some 20 KB.
 REGISTRY_ENTRY_BYTES = 64 * 1024
@@ -18,6 +18,8 @@ REGISTRY_TIMEOUT = 15.0
 REGISTRY_PAGES = 1_000
 REGISTRY_ENTRIES = 100_000
 REGISTRY_REFRESH_TIME = 600.0
+# A program that ends lets the first copy go on for this long: what it got until then need not be asked for again.
+REGISTRY_FAREWELL = 2.0
 # Registries ask to be copied about once an hour. What they dropped without a word is found by copying all of it anew.
 REGISTRY_REFRESH_EVERY = 3600.0
 REGISTRY_FULL_EVERY = 7 * 24 * 3600.0
