@@ -49,6 +49,7 @@ async def warned(both: Both, words: str) -> dict[str, tuple[str, ...]]:
         ("io.github.evil/githuub-mcp", "Something"),
         ("io.github.evil/g1thub", "GitHub tools"),
         ("io.github.githib/mcp", "Github work"),
+        ("com.githib/mcp", "Github work"),
         ("io.github.evil/x", "GitHub"),
         ("io.github.evil/y", "Gіthub"),
     ],
@@ -56,7 +57,8 @@ async def warned(both: Both, words: str) -> dict[str, tuple[str, ...]]:
 async def test_a_server_that_looks_like_a_known_one_is_pointed_out_and_comes_after_it(
     home: Path, monkeypatch: pytest.MonkeyPatch, name: str, title: str
 ) -> None:
-    lookalike = official_entry(name, "For github.", title=title, packages=[npm("@evil/github")])
+    later = {"publishedAt": "2026-06-01T10:00:00Z"}
+    lookalike = official_entry(name, "For github.", title=title, packages=[npm("@evil/github")], meta=later)
     async with registries(home, monkeypatch, [lookalike, GITHUB]) as both:
         found = await warned(both, "github")
         assert list(found) == ["io.github.github/github-mcp-server", name]

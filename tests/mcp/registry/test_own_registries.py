@@ -108,26 +108,29 @@ async def test_smithery_asks_for_a_key_in_words_while_the_other_registry_answers
         assert any("Smithery did not take the key that it was given." in note for note in refused.notes)
         views = await both.finder.service.set_key(ME, "smithery", RegistryKey(value=None))
         assert not views.registries[1].has_key
-        assert b"sesame" not in b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
+        assert not list((home / "secrets").glob("registry.*"))
 
 
 async def test_a_key_is_never_sent_to_another_address(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with OfficialServer([INTERNAL]) as own, OfficialServer([INTERNAL]) as thief:
-        async with registries(home, monkeypatch) as both:
-            own.key = "own-key-9876"
-            new = (await both.finder.service.add(ME, RegistryInput(url=own.url, name="Acme"))).registries[-1]
-            assert new.problem == "The registry Acme wants a key before it answers."
-            await both.finder.service.set_key(ME, "acme", RegistryKey(value="own-key-9876"))
-            assert await both.finder.names("payroll", "acme") == ["com.acme/payroll"]
+    async with (
+        OfficialServer([INTERNAL]) as own,
+        OfficialServer([INTERNAL]) as thief,
+        registries(home, monkeypatch) as both,
+    ):
+        own.key = "own-key-9876"
+        new = (await both.finder.service.add(ME, RegistryInput(url=own.url, name="Acme"))).registries[-1]
+        assert new.problem == "The registry Acme wants a key before it answers."
+        await both.finder.service.set_key(ME, "acme", RegistryKey(value="own-key-9876"))
+        assert await both.finder.names("payroll", "acme") == ["com.acme/payroll"]
 
-            def moved(raw: JsonObject) -> None:
-                raw["registries"][0]["url"] = thief.url
+        def moved(raw: JsonObject) -> None:
+            raw["registries"][0]["url"] = thief.url
 
-            both.finder.config.file.update(moved)
-            assert not (await both.finder.view("acme")).has_key
-            await both.finder.search("payroll", "acme")
-            assert thief.requests
-            assert all("authorization" not in request.headers for request in thief.requests)
+        both.finder.config.file.update(moved)
+        assert not (await both.finder.view("acme")).has_key
+        await both.finder.search("payroll", "acme")
+        assert thief.requests
+        assert all("authorization" not in request.headers for request in thief.requests)
 
 
 @pytest.mark.parametrize("key", ["", "  ", "two\nlines", "schlüssel", "x" * 1_001])

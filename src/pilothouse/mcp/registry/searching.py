@@ -29,7 +29,7 @@ _WHOLE, _NAMED, _ALL, _SOME, _SPELLED = range(5)
 # The rows themselves are fetched only of the best: sorting them all would take longer than finding them.
 _SEARCH = """
 SELECT server.id, server.registry, known, seen_at, server.name, server.title, server.description, version, verified,
-    uses, updated_at, status, status_note, licence, runs, keys, best.fit
+    uses, updated_at, published_at, status, status_note, licence, runs, keys, best.fit
 FROM (
     SELECT server.id AS id, bm25(words, 10.0, 8.0, 6.0, 2.0) - weight AS fit
     FROM words JOIN server INDEXED BY server_weight ON server.id = words.rowid
@@ -42,7 +42,7 @@ WHERE words MATCH ? AND server.registry IN (SELECT value FROM json_each(?))
 """
 _SPELLED_ALIKE = "SELECT DISTINCT word FROM spelling WHERE key IN (SELECT value FROM json_each(?))"
 _LIKE = """
-SELECT look.key, server.id, server.name, server.known, server.uses FROM look
+SELECT look.key, server.id, server.name, server.known, server.uses, server.published_at FROM look
 JOIN server ON server.id = look.server WHERE look.key IN (SELECT value FROM json_each(?))
 """
 
@@ -226,6 +226,7 @@ class _Known(msgspec.Struct, frozen=True, order=True):
     uses: int
     name: str
     id: int
+    published_at: str
 
 
 def _known_looks(connection: sqlite3.Connection, groups: Iterable[Group]) -> dict[str, list[_Known]]:
@@ -233,8 +234,8 @@ def _known_looks(connection: sqlite3.Connection, groups: Iterable[Group]) -> dic
     keys = {key for group in groups for key in _looks(group)}
     found: dict[str, list[_Known]] = {}
     rows = connection.execute(_LIKE, (msgspec.json.encode(sorted(keys)).decode(),))
-    for key, server, name, known, uses in rows:
-        found.setdefault(key, []).append(_Known(known, uses or 0, name, server))
+    for key, server, name, known, uses, published in rows:
+        found.setdefault(key, []).append(_Known(known, uses or 0, name, server, published))
     return found
 
 
@@ -251,14 +252,21 @@ def _about(group: Group, known: Mapping[str, Sequence[_Known]]) -> Iterator[str]
     if mixes_scripts(entry.name) or mixes_scripts(entry.title):
         yield "Its name mixes letters of scripts that look alike."
     own = {each.id for each in group.servers}
-    level = (max(each.known for each in group.servers), group.uses or 0)
     like = [
         each
         for key in _looks(group)
         for each in known.get(key, ())
         if each.id not in own
-        and (each.level, each.uses) > level
+        and _is_before(each, group)
         and not any(same_publisher(each.name, mine.entry.name) for mine in group.servers)
     ]
     if like:
         yield f"It looks like {max(like).name}, and is another one."
+
+
+def _is_before(known: _Known, group: Group) -> bool:
+    """Return whether a known server is the one that people mean: the better known, else the earlier one."""
+    level = (max(each.known for each in group.servers), group.uses or 0)
+    if (known.level, known.uses) != level:
+        return (known.level, known.uses) > level
+    return "" < known.published_at < group.first.entry.published_at
