@@ -85,6 +85,7 @@ def tail(name: str) -> str:
     return name.rpartition("/")[2]
 
 
+@lru_cache(maxsize=4096)
 def publishers(name: str) -> frozenset[str]:
     """Return the words of a name's namespace that say who publishes it.
 
@@ -124,7 +125,7 @@ def _named(name: str) -> str:
 
 def looks(name: str, title: str) -> frozenset[str]:
     """Return how a server looks, by its name and its title, and how its publisher does."""
-    found = {f"name {each}" for each in (_named(name), skeleton(title), skeleton(name)) if len(each) >= _LEAST}
+    found = {f"name {each}" for each in (_named(name), skeleton(title)) if len(each) >= _LEAST}
     return frozenset(found | {f"by {each}" for each in map(skeleton, publishers(name)) if len(each) >= _LEAST})
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -115,8 +115,8 @@ def _new(hits: Iterable[Hit], more: Iterable[Hit]) -> list[Hit]:
 
 
 def _beginning(word: str) -> str:
-    # Words are letters and digits: no quotation mark can end it.
-    return f'"{word}" *'
+    # Words are letters and digits: no quotation mark can end it. A single letter begins everything, and is a word.
+    return f'"{word}" *' if len(word) > 1 else f'"{word}"'
 
 
 def _matching(connection: sqlite3.Connection, match: str, asked: Search) -> tuple[list[tuple[Kept, float]], int]:
@@ -215,8 +215,12 @@ def warnings_about(copy: LocalCopy, server: Kept) -> tuple[str, ...]:
 
 
 def _warnings(connection: sqlite3.Connection, groups: Sequence[Group]) -> list[tuple[str, ...]]:
-    known = _known_looks(connection, groups)
-    return [tuple(_about(group, known)) for group in groups]
+    looked = [_looks(group) for group in groups]
+    known = _known_looks(connection, {key for keys in looked for key in keys})
+    return [
+        tuple(_about(group, [each for key in keys for each in known.get(key, ())]))
+        for group, keys in zip(groups, looked, strict=True)
+    ]
 
 
 class _Known(msgspec.Struct, frozen=True, order=True):
@@ -229,9 +233,8 @@ class _Known(msgspec.Struct, frozen=True, order=True):
     published_at: str
 
 
-def _known_looks(connection: sqlite3.Connection, groups: Iterable[Group]) -> dict[str, list[_Known]]:
-    """Return the known servers by how they look, those that look like one of these."""
-    keys = {key for group in groups for key in _looks(group)}
+def _known_looks(connection: sqlite3.Connection, keys: Collection[str]) -> dict[str, list[_Known]]:
+    """Return the known servers by how they look, those that look so."""
     found: dict[str, list[_Known]] = {}
     rows = connection.execute(_LIKE, (msgspec.json.encode(sorted(keys)).decode(),))
     for key, server, name, known, uses, published in rows:
@@ -239,26 +242,23 @@ def _known_looks(connection: sqlite3.Connection, groups: Iterable[Group]) -> dic
     return found
 
 
-def _looks(group: Group) -> Iterator[str]:
+def _looks(group: Group) -> list[str]:
     entry = group.first.entry
-    for look in looks(entry.name, entry.title):
-        yield from near(look)
+    return [key for look in looks(entry.name, entry.title) for key in near(look)]
 
 
-def _about(group: Group, known: Mapping[str, Sequence[_Known]]) -> Iterator[str]:
+def _about(group: Group, known: Iterable[_Known]) -> Iterator[str]:
     entry = group.first.entry
     if _HIDDEN.search(f"{entry.name} {entry.title}"):
         yield "Its name has characters that cannot be seen; they are written out here."
     if mixes_scripts(entry.name) or mixes_scripts(entry.title):
         yield "Its name mixes letters of scripts that look alike."
     own = {each.id for each in group.servers}
+    others = {each.id: each for each in known if each.id not in own}
     like = [
         each
-        for key in _looks(group)
-        for each in known.get(key, ())
-        if each.id not in own
-        and _is_before(each, group)
-        and not any(same_publisher(each.name, mine.entry.name) for mine in group.servers)
+        for each in others.values()
+        if _is_before(each, group) and not any(same_publisher(each.name, mine.entry.name) for mine in group.servers)
     ]
     if like:
         yield f"It looks like {max(like).name}, and is another one."

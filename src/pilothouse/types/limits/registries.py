@@ -46,7 +46,7 @@ REGISTRY_RUNS = 8
 REGISTRY_WORDS_CHARS = 200
 REGISTRY_WORDS = 8
 # Servers that a search looks at more closely, and that it shows.
-REGISTRY_CANDIDATES = 200
+REGISTRY_CANDIDATES = 150
 REGISTRY_HITS = 50
 # Fewer hits than these, and it is looked for some of the words, then for words that are spelled like them.
 REGISTRY_FEW = 10
