@@ -117,7 +117,7 @@ async def test_searching_and_looking_at_proposals_starts_keeps_and_reaches_nothi
         assert {request.target.partition("?")[0] for request in both.official.requests} == {"/v0.1/servers"}
 
 
-@pytest.mark.case("attack:REG-04", "REG-04")
+@pytest.mark.case("attack:REG-04")
 @pytest.mark.parametrize("failure", ["hangs", "trickles", "500", "429", "html", "nonsense", "huge", "redirect", "away"])
 async def test_a_registry_that_fails_holds_up_neither_the_search_nor_the_other_one(
     home: Path, monkeypatch: pytest.MonkeyPatch, failure: str
@@ -298,7 +298,6 @@ async def test_no_name_of_a_registry_changes_what_the_copy_is_asked(
 # --- packages that are known to be bad ------------------------------------------------------------
 
 
-@pytest.mark.case("attack:REG-06")
 async def test_a_package_that_is_known_to_be_malicious_is_named_and_others_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -325,7 +324,6 @@ async def test_a_package_that_is_known_to_be_malicious_is_named_and_others_are_n
         await close_clients()
 
 
-@pytest.mark.case("attack:REG-06")
 @pytest.mark.parametrize("failure", ["away", "500", "html"])
 async def test_where_nobody_can_be_asked_about_a_package_that_is_said_and_asked_again(
     monkeypatch: pytest.MonkeyPatch, failure: str
