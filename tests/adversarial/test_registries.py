@@ -148,7 +148,7 @@ _SAID = {
     "429": "asks to be left alone for a while.",
     "html": "answered with something that is not JSON.",
     "nonsense": "answered with something that is no list of servers.",
-    "huge": "cannot be reached: it sent more than 2048 KB.",
+    "huge": "answers with too much at once: it sent more than 2048 KB.",
     "redirect": "sends us on to another address.",
     "away": "cannot be reached: nothing listens there.",
 }
@@ -207,12 +207,13 @@ async def test_pages_without_an_end_come_to_one(home: Path, monkeypatch: pytest.
             return (await both.finder.view("official")).problem
 
         said = await eventually(look, "the copy to be given up")
-        assert said in (
-            "The official registry sends the same page again and again.",
-            "The official registry has more pages than are copied.",
-            "The official registry answered with a cursor that is longer than any.",
-        )
-        assert len(both.official.requests) <= 30
+        sentence, most = {
+            "the same cursor": ("sends the same page again and again", 3),
+            "always another cursor": ("has more pages than are copied", 26),
+            "a huge cursor": ("answered with a cursor that is longer than any", 2),
+        }[how]
+        assert said == f"The official registry {sentence}."
+        assert len(both.official.requests) <= most
         assert await both.finder.names("github", "official")
 
 
@@ -227,6 +228,17 @@ async def test_a_registry_with_more_servers_than_anyone_needs_fills_no_disk(
         await both.finder.search("github", "official")
         assert (await both.finder.copied()).servers == 300
         assert "com.example/github-large" not in await both.finder.names("large", "official")
+
+
+@pytest.mark.case("attack:REG-04")
+async def test_many_large_entries_side_by_side_do_not_keep_the_rest_from_being_copied(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = [official_entry(f"com.evil/x-{number}", packages=[npm("x" * 60_000)]) for number in range(60)]
+    async with registries(home, monkeypatch, [*large, GITHUB]) as both:
+        await both.finder.search("nothing")
+        assert (await both.finder.copied()).servers == 61
+        assert await both.finder.names("github") == ["io.github.github/github-mcp-server"]
 
 
 @pytest.mark.case("attack:REG-04")

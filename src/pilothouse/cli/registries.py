@@ -33,7 +33,7 @@ async def search(
 ) -> int:
     """Search registries for servers.
 
-    Nothing is added or started. `pilothouse mcp add NAME` takes a name or a package from the list.
+    Nothing is added or started. `pilothouse mcp add` takes a name from the list, or what would run.
     """
     async with connect_host() as api:
         found = await api.registries.search(LOCAL_OWNER, " ".join(words), registry)

@@ -21,8 +21,8 @@ from pilothouse.types.invisible import sound
 from pilothouse.types.json import JsonObject, an_object
 
 # "key": it wants a key, or another one; "busy": it asks for a pause; "absent": it has no such thing; "away": it cannot
-# be reached; "odd": what came is no answer of a registry.
-Why = Literal["key", "busy", "absent", "away", "odd"]
+# be reached; "large": it sent more than is read at once; "odd": what came is no answer of a registry.
+Why = Literal["key", "busy", "absent", "away", "large", "odd"]
 
 
 NO_KEY = "wants a key before it answers"
@@ -59,6 +59,8 @@ async def ask(url: str, query: Mapping[str, str | int], key: str = "") -> Answer
             limit=limits.REGISTRY_PAGE_BYTES,
         )
     except NetError as error:
+        if error.problem == "large":
+            raise RegistryTrouble("large", f"answers with too much at once: {error.why}") from None
         raise RegistryTrouble("away", f"cannot be reached: {error.why}") from None
     _check(got, has_key=bool(key))
     # Two megabytes take a few hundredths of a second.

@@ -142,6 +142,7 @@ class LocalCopy:
         self._path = path
         self._lock = threading.RLock()
         self._open: sqlite3.Connection | None = None
+        self._closed = False
 
     def work(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """Do something with the file, in a transaction of its own; a broken file is made anew and tried once more."""
@@ -163,12 +164,19 @@ class LocalCopy:
         raise AssertionError
 
     def close(self) -> None:
+        """Close the file for good: a thread that comes late opens it no more."""
         with self._lock:
-            if self._open is not None:
-                self._open.close()
-                self._open = None
+            self._closed = True
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
 
     def _connection(self) -> sqlite3.Connection:
+        if self._closed:
+            raise PilothouseError("database", "The copy of the registries is closed already.")
         if self._open is None:
             connection = sqlite3.connect(self._path, timeout=limits.REGISTRY_PATIENCE, check_same_thread=False)
             self._open = connection
@@ -185,7 +193,7 @@ class LocalCopy:
 
     def _throw_away(self) -> None:
         _log.info("The copy of the registries is made anew.")
-        self.close()
+        self._let_go()
         for end in ("", "-wal", "-shm"):
             with contextlib.suppress(OSError):
                 self._path.with_name(self._path.name + end).unlink(missing_ok=True)
