@@ -241,7 +241,7 @@ async def test_a_key_in_an_imported_file_is_kept_as_a_secret_and_the_report_says
     args = [str(SCRIPTED), "--record", str(tmp_path / "r"), "--access-token", TOKEN]
     file = {"mcpServers": {"Vault": {"command": sys.executable, "args": args, "env": {"PLAIN": "yes"}}}}
     async with hosting(home) as hosted:
-        report = await hosted.admin.import_file(ME, ImportRequest(text=json.dumps(file), origin="test"))
+        report = await hosted.other_programs.import_file(ME, ImportRequest(text=json.dumps(file), origin="test"))
         [one] = report.servers
         assert one.outcome == "added"
         assert one.notes == ("Kept as a secret, no longer readable in its settings: access-token.",)

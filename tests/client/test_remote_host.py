@@ -193,7 +193,7 @@ async def test_servers_are_managed_and_their_results_fetched_through_it(home: Pa
         assert changed.settings.off_tools == ("fail",)
         moved = ServerInput(name="Far", url="https://mcp.example/mcp", enabled=False)
         assert (await remote.servers.update(ME, added.id, moved)).transport == "http"
-        report = await remote.servers.import_file(
+        report = await remote.other_programs.import_file(
             ME, ImportRequest(text='{"servers": {"a": {"url": "https://a.example"}}}')
         )
         assert [one.outcome for one in report.servers] == ["added"]

@@ -16,7 +16,11 @@ from pilothouse.types.api import (
     SessionRequest,
 )
 from pilothouse.types.authority import NewGrant, PolicyInput
+from pilothouse.types.package_updates import UpdateAgreed
+from pilothouse.types.proposals import AnyText, FilledProposal
+from pilothouse.types.registries import RegistryInput, RegistryKey
 from pilothouse.types.server_checks import ServerCheck
+from pilothouse.types.server_sharing import HostsToLookAt
 from pilothouse.types.server_traffic import TrafficSwitch
 from pilothouse.types.servers import (
     AboutDecided,
@@ -33,6 +37,13 @@ from pilothouse.types.terminals import TerminalSelection, TerminalSize
 from pilothouse.types.todos import TodoInput
 from pilothouse.web.routing import AnyRoute
 
+PROPOSAL: dict[str, Any] = {
+    "name": "Far",
+    "kind": "http",
+    "runs": "https://mcp.example/mcp",
+    "server": {"url": "https://mcp.example/mcp"},
+    "source": {"type": "manual"},
+}
 BODIES: dict[type, dict[str, Any]] = {
     SessionRequest: {"code": "not-a-code"},
     NewConversation: {"title": "Hello"},
@@ -57,12 +68,19 @@ BODIES: dict[type, dict[str, Any]] = {
     ProgramSignIn: {"clientId": "robot", "clientSecret": "very-secret"},
     SignInStart: {"redirectUri": "http://127.0.0.1/oauth/callback"},
     SignInAnswer: {"address": "?state=none&code=none"},
+    AnyText: {"text": "https://mcp.example/mcp"},
+    FilledProposal: {"proposal": PROPOSAL},
+    RegistryInput: {"url": "https://registry.example"},
+    RegistryKey: {"value": "very-secret"},
+    HostsToLookAt: {"hosts": ["127.0.0.1:9"]},
+    UpdateAgreed: {"version": "2.0.0", "fingerprint": "0"},
     TrafficSwitch: {"recording": True},
     TodoInput: {"todos": [{"id": 1, "title": "Write it down"}]},
     TerminalSize: {"columns": 80, "rows": 24},
     TerminalSelection: {"text": "an error"},
 }
-QUERIES = {"/api/search": {"q": "hello"}, "/api/policy/check": {"tool": "think"}}
+FINDING = {"/api/registries/search": {"q": "files"}, "/api/registries/{id}/proposals": {"name": "x/y"}}
+QUERIES = {"/api/search": {"q": "hello"}, "/api/policy/check": {"tool": "think"}, **FINDING}
 
 
 def request_for(route: AnyRoute, item_id: str = "c_unknown") -> dict[str, Any]:
@@ -83,5 +101,8 @@ def nothing_there(route: AnyRoute) -> int:
     if route.path == "/api/servers/sign-in":
         # No sign-in waits; the address itself is known.
         return 409
+    if route.path == "/api/registries":
+        # Nothing answers at the address.
+        return 400
     # Nothing was sent along, and a file cannot be nothing.
     return 400 if route.upload else 404

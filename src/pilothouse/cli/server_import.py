@@ -40,10 +40,12 @@ async def import_file(
     is_there = someone_is_there(aside) and str(file) != "-"
     async with connect_host() as api:
         answers: dict[str, str | None] = {}
-        asked = (await api.servers.import_questions(LOCAL_OWNER, ImportRequest(text=text))).questions
+        asked = (await api.other_programs.import_questions(LOCAL_OWNER, ImportRequest(text=text))).questions
         for question in asked if is_there else ():
             answers |= await _answer(question, file, aside)
-        report = await api.servers.import_file(LOCAL_OWNER, ImportRequest(text=text, origin=origin, answers=answers))
+        report = await api.other_programs.import_file(
+            LOCAL_OWNER, ImportRequest(text=text, origin=origin, answers=answers)
+        )
         for one in report.servers:
             _tell(one)
         return await _offer(api, report, aside, is_there)

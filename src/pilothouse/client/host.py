@@ -31,6 +31,7 @@ from pilothouse.types.host import (
     Todos,
     Usage,
 )
+from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.runs import ENDED, Run
 from pilothouse.types.verbs import realised
@@ -57,6 +58,11 @@ class RemoteHost(ClientApi):
         self.usage = realised(Usage, asking)
         self.settings = realised(Settings, asking)
         self.servers = realised(Servers, asking)
+        self.registries = realised(Registries, asking)
+        self.proposals = realised(Proposals, asking)
+        self.other_programs = realised(OtherPrograms, asking)
+        self.nearby = realised(Nearby, asking)
+        self.packages = realised(Packages, asking)
 
     @property
     def address(self) -> ServerAddress | None:

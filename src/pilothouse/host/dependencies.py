@@ -9,6 +9,7 @@ import msgspec
 from pilothouse.types.admin import AuthorityAdmin, OwnTools
 from pilothouse.types.changes import Undo
 from pilothouse.types.host import Models, Settings
+from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.models import ProviderView
@@ -18,6 +19,16 @@ from pilothouse.types.searching import IndexView
 from pilothouse.types.selection import ServerName
 from pilothouse.types.terminals import TerminalHost
 from pilothouse.types.todos import TodoLists
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Who finds MCP servers and keeps their packages; each is loaded when someone asks."""
+
+    registries: Lazy[Registries]
+    proposals: Lazy[Proposals]
+    other_programs: Lazy[OtherPrograms]
+    nearby: Lazy[Nearby]
+    packages: Lazy[Packages]
 
 
 class Dependencies(msgspec.Struct, frozen=True):
@@ -31,6 +42,7 @@ class Dependencies(msgspec.Struct, frozen=True):
     # How many messages may wait for their answer.
     queue_limits: Callable[[], QueueLimits]
     servers: Lazy[Servers]
+    finding: Finding
     # What each server is called, by the short name that stands before its tools; nothing is looked at for that.
     server_names: Callable[[], Mapping[str, ServerName]]
     # Gives up calls that were paused for an answer, because their run was cancelled.

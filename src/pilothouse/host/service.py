@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Any
 
 from pilothouse.host.active_run import Parts
 from pilothouse.host.changes import ChangeService
@@ -28,9 +29,11 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host import LOCAL_OWNER, ClientApi, ListChange
+from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
+from pilothouse.types.lazy import Lazy
 from pilothouse.types.notifications import Notification
-from pilothouse.types.verbs import realised
+from pilothouse.types.verbs import Verb, realised
 
 _log = logging.getLogger(__name__)
 # What changes a row of the list.
@@ -46,6 +49,12 @@ class HostService(ClientApi):
         self.settings = dependencies.settings
         self.server_news = ServerNews(dependencies.servers, feed)
         self.servers = realised(Servers, self.server_news.method_of)
+        finding = dependencies.finding
+        self.registries = realised(Registries, _method_of(finding.registries))
+        self.proposals = realised(Proposals, _method_of(finding.proposals))
+        self.other_programs = realised(OtherPrograms, _method_of(finding.other_programs))
+        self.nearby = realised(Nearby, _method_of(finding.nearby))
+        self.packages = realised(Packages, _method_of(finding.packages))
         self.runs: RunService = RunService(records, engine, dependencies)
         self.questions: QuestionService = QuestionService(records, engine, dependencies.permissions, parts.results)
         self.conversations = ConversationService(parts, dependencies, self.runs)
@@ -130,3 +139,15 @@ class HostService(ClientApi):
         await self._readiness.close()
         if self._tasks:
             await asyncio.wait(self._tasks)
+
+
+def _method_of(service: Lazy[Any]) -> Callable[[Verb], Callable[..., Awaitable[Any]]]:
+    """Return what finds the method of a verb; the service is loaded when it is called."""
+
+    def method(verb: Verb) -> Callable[..., Awaitable[Any]]:
+        async def ask(*args: Any, **kwargs: Any) -> Any:
+            return await getattr(service(), verb.attribute)(*args, **kwargs)
+
+        return ask
+
+    return method

@@ -56,6 +56,7 @@ from pilothouse.types.changes import ChangeList, UndoReport
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.exchange import Download, ExportFormat, Imported
 from pilothouse.types.feed import FeedEvent
+from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.paging import FIRST, Cursor, Limit, Page
@@ -464,6 +465,11 @@ class ClientApi:
     usage: Usage
     settings: Settings
     servers: Servers
+    registries: Registries
+    proposals: Proposals
+    other_programs: OtherPrograms
+    nearby: Nearby
+    packages: Packages
 
 
 @cache

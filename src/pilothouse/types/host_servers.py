@@ -13,9 +13,6 @@ from pilothouse.types.server_traffic import TrafficPage, TrafficSwitch
 from pilothouse.types.servers import (
     AboutDecided,
     ConsentGiven,
-    ImportQuestions,
-    ImportReport,
-    ImportRequest,
     ServerInput,
     ServerList,
     ServerLog,
@@ -51,14 +48,6 @@ class Servers(Service):
     @verb("server_status", "GET", "/api/servers/status")
     async def status(self, owner: str) -> StatusReport:
         """Latencies, errors and past states of all MCP servers."""
-
-    @verb("import_questions", "POST", "/api/servers/import/questions")
-    async def import_questions(self, owner: str, body: ImportRequest) -> ImportQuestions:
-        """What the servers of another program's settings file leave open: nothing is added."""
-
-    @verb("import_servers", "POST", "/api/servers/import")
-    async def import_file(self, owner: str, body: ImportRequest) -> ImportReport:
-        """Add the MCP servers of another program's settings file; none starts without consent."""
 
     @verb("check_server", "POST", "/api/servers/check", Options(stops_with_client=True))
     async def check(self, owner: str, body: ServerCheck) -> ServerChecked:

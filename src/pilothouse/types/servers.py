@@ -12,7 +12,7 @@ from pilothouse.types.models import FileProblem
 from pilothouse.types.server_keys import KeyInput, KeyPlace, ServerKey
 from pilothouse.types.sign_ins import ServerAccount
 
-PackageType = Literal["npm", "pypi", "docker", "http", "command"]
+PackageType = Literal["npm", "pypi", "docker", "mcpb", "http", "command"]
 Transport = Literal["stdio", "http"]
 # How a URL is spoken to; "auto" finds out and remembers.
 Wire = Literal["auto", "streamable", "sse", "websocket"]
@@ -49,6 +49,14 @@ class SmitherySource(msgspec.Struct, frozen=True, tag_field="type", tag="smither
     qualified_name: str
 
 
+class RegistrySource(msgspec.Struct, frozen=True, tag_field="type", tag="registry", rename="camel"):
+    """Found in a registry that the person added."""
+
+    registry: str
+    name: str
+    version: str
+
+
 class ManualSource(msgspec.Struct, frozen=True, tag_field="type", tag="manual", rename="camel", omit_defaults=True):
     """Typed by the person, or taken from another program's file (`imported_from`)."""
 
@@ -56,7 +64,7 @@ class ManualSource(msgspec.Struct, frozen=True, tag_field="type", tag="manual", 
     imported_from: str = ""
 
 
-Source = OfficialSource | SmitherySource | ManualSource
+Source = OfficialSource | SmitherySource | RegistrySource | ManualSource
 
 
 class Package(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -65,6 +73,12 @@ class Package(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     type: PackageType
     identifier: str
     runtime_hint: str | None = None
+    # The exact version that is installed and started; empty for what its starter finds (npx, uvx).
+    version: str = ""
+    # What is installed beside a package of PyPI: "mcp<2".
+    requirements: tuple[str, ...] = ()
+    # Whether the scripts that packages of npm run when they are installed may run; of PyPI, whether one may be built.
+    scripts: bool = False
 
 
 class ToolTimes(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -406,6 +420,12 @@ class ServerInput(ServerOptions, frozen=True, kw_only=True, rename="camel", forb
     plain_headers: dict[str, str] = {}
     # A bearer token.
     token: str | None = None
+    # The SHA-256 of a bundle that was dropped; `command` and `args` then hold "${__dirname}" for where it is unpacked.
+    bundle: str | None = None
+    # Whether install scripts of its package may run; left out, they may not, or as it was.
+    scripts: bool | None = None
+    # Where it was found; left out, it was typed, or as it was.
+    source: Source | None = None
     # What "${secret:NAME}" in the fields above and in the URL stands for; null keeps the secret that is there.
     secrets: dict[str, str | None] = {}
     # By `ServerKey.id`; null keeps what is there. They count before `env`, `headers` and `secrets`.
@@ -460,7 +480,11 @@ class ToolTry(Body, frozen=True):
 class ImportRequest(Body, frozen=True):
     """The text of another program's settings file."""
 
-    text: str
+    text: str = ""
+    # Or the path of one that `other_files` lists.
+    file: str = ""
+    # The names of those to take; empty takes all.
+    only: tuple[str, ...] = ()
     # Where it comes from, for the record: "Claude Desktop", a file name.
     origin: str = ""
     # To the questions of the file, by their ids; null takes the value of the environment variable.

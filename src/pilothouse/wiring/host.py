@@ -190,6 +190,7 @@ async def open_host(
             settings,
             settings.queue_limits,
             servers.admin,
+            servers.finding,
             lambda: servers.admin().names(),
             servers.release,
             todos,

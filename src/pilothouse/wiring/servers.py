@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pilothouse.host.dependencies import Finding
 from pilothouse.tools.offering import offered
 from pilothouse.types.json import JsonObject
 from pilothouse.types.lazy import Lazy
@@ -15,7 +16,12 @@ from pilothouse.wiring.foundation import Foundation
 
 if TYPE_CHECKING:
     from pilothouse.host.service import HostService
+    from pilothouse.mcp.packages.service import PackageService
+    from pilothouse.mcp.proposals.service import ProposalService
+    from pilothouse.mcp.registry.service import RegistryService
     from pilothouse.mcp.servers.admin import McpAdmin
+    from pilothouse.mcp.servers.nearby import NearbyService
+    from pilothouse.mcp.servers.other_programs import OtherProgramService
     from pilothouse.mcp.servers.supervisor import Supervisor
 
 
@@ -40,6 +46,14 @@ class Servers:
         self._learn = learn
         self._supervisor = Lazy(self._supervise)
         self.admin = Lazy(self._make_admin)
+        self._registries = Lazy(self._make_registries)
+        self.finding = Finding(
+            self._registries,
+            Lazy(self._make_proposals),
+            Lazy(self._make_other_programs),
+            Lazy(self._make_nearby),
+            Lazy(self._make_packages),
+        )
 
     async def tools(self, wanted: ToolRequest) -> ToolSet:
         """Return the tools of a run."""
@@ -78,7 +92,36 @@ class Servers:
     def _make_admin(self) -> McpAdmin:
         from pilothouse.mcp.servers.admin import McpAdmin
 
-        return McpAdmin(self._supervisor(), self._base.helper)
+        return McpAdmin(self._supervisor())
+
+    def _make_registries(self) -> RegistryService:
+        from pilothouse.mcp.registry.book import RegistryBook
+        from pilothouse.mcp.registry.local_copy import LocalCopy
+        from pilothouse.mcp.registry.service import RegistryService
+
+        config = self._base.config
+        book = RegistryBook(config.file, lambda: config.config.registries, self._base.secrets)
+        return RegistryService(book, LocalCopy(self._base.home.cache / "registries.sqlite"))
+
+    def _make_proposals(self) -> ProposalService:
+        from pilothouse.mcp.proposals.service import ProposalService
+
+        return ProposalService()
+
+    def _make_other_programs(self) -> OtherProgramService:
+        from pilothouse.mcp.servers.other_programs import OtherProgramService
+
+        return OtherProgramService(self._supervisor(), self._base.helper)
+
+    def _make_nearby(self) -> NearbyService:
+        from pilothouse.mcp.servers.nearby import NearbyService
+
+        return NearbyService(self._supervisor())
+
+    def _make_packages(self) -> PackageService:
+        from pilothouse.mcp.packages.service import PackageService
+
+        return PackageService(self._supervisor())
 
     def begin(self) -> None:
         """Start what must run, in the background; nothing at all when there are no servers."""
@@ -98,6 +141,8 @@ class Servers:
             await self.admin().release(call_ids)
 
     async def close(self) -> None:
-        """Stop all servers."""
+        """Stop all servers, and what is done for finding others."""
+        if (registries := self._registries.made) is not None:
+            await registries.close()
         if (supervisor := self._supervisor.made) is not None:
             await supervisor.close()

@@ -30,7 +30,9 @@ def sources(hosted: Hosted) -> KeySources:
 
 
 async def imported(hosted: Hosted, file: object, answers: Mapping[str, str | None] | None = None) -> ImportReport:
-    return await hosted.admin.import_file(ME, ImportRequest(text=json.dumps(file), answers=dict(answers or {})))
+    return await hosted.other_programs.import_file(
+        ME, ImportRequest(text=json.dumps(file), answers=dict(answers or {}))
+    )
 
 
 def file_with_key(tmp_path: Path) -> dict[str, object]:
@@ -53,7 +55,7 @@ async def test_a_secret_in_arguments_and_inside_a_larger_text_reaches_the_server
     hosted: Hosted, tmp_path: Path
 ) -> None:
     file = file_with_key(tmp_path)
-    asked = (await hosted.admin.import_questions(ME, ImportRequest(text=json.dumps(file)))).questions
+    asked = (await hosted.other_programs.import_questions(ME, ImportRequest(text=json.dumps(file)))).questions
     assert [(each.id, each.label, each.secret) for each in asked] == [("input:key", "The key", True)]
     report = await imported(hosted, file, {"input:key": KEY})
     assert [each.outcome for each in report.servers] == ["added"]

@@ -366,14 +366,14 @@ async def test_an_import_adds_and_starts_nothing(hosted: Hosted, scripted: Scrip
         }
     }
     body = ImportRequest(text=json.dumps(file), origin="Claude Desktop")
-    report = await hosted.admin.import_file(ME, body)
+    report = await hosted.other_programs.import_file(ME, body)
     assert [each.outcome for each in report.servers] == ["added", "added", "refused"]
     hosted.supervisor.begin()
     assert (await hosted.until("touch", "needs_consent")).source.imported_from == "Claude Desktop"  # type: ignore[union-attr]
     assert (await hosted.view("remote")).state == "disabled"
     assert not marker.exists()
     assert "import-secret" not in (hosted.home / "config.json").read_text()
-    again = await hosted.admin.import_file(ME, body)
+    again = await hosted.other_programs.import_file(ME, body)
     assert [each.outcome for each in again.servers] == ["known", "known", "refused"]
 
 

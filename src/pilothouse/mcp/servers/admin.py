@@ -9,30 +9,27 @@ from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 
-from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.mcp.client.channel import ChannelError
 from pilothouse.mcp.oauth.challenge import Challenge
 from pilothouse.mcp.oauth.errors import OAuthError, SignInNeeded
-from pilothouse.mcp.servers import importing, trial, views
+from pilothouse.mcp.servers import trial, views
 from pilothouse.mcp.servers.catalogue import source_of
 from pilothouse.mcp.servers.checking import Checks
 from pilothouse.mcp.servers.entries import (
     checked,
     entry_id,
     own_name,
-    parse_entry,
     same_slug,
-    secret_origin,
     secret_refs,
     written,
 )
 from pilothouse.mcp.servers.forms import Draft, drafted
 from pilothouse.mcp.servers.given_keys import given_ids, lines_changed
+from pilothouse.mcp.servers.keeping import Keeping, check_owner
 from pilothouse.mcp.servers.keys import keys_of, same_id
 from pilothouse.mcp.servers.names import slug
 from pilothouse.mcp.servers.server import SHARED, Server
 from pilothouse.mcp.servers.supervisor import Supervisor, signed_in_to, with_entry
-from pilothouse.mcp.servers.taking import taken
 from pilothouse.mcp.servers.views import listed
 from pilothouse.types import limits
 from pilothouse.types.errors import BadField, PilothouseError
@@ -47,10 +44,6 @@ from pilothouse.types.server_traffic import TrafficPage, TrafficSwitch
 from pilothouse.types.servers import (
     AboutDecided,
     ConsentGiven,
-    ImportQuestion,
-    ImportQuestions,
-    ImportReport,
-    ImportRequest,
     ServerEntry,
     ServerInput,
     ServerList,
@@ -75,10 +68,10 @@ _PATCHED = ("off_tools", "read_only", "cannot_send", "sandbox", "network", "time
 class McpAdmin(Servers):
     """Changes go to the file first; the supervisor follows the file."""
 
-    def __init__(self, supervisor: Supervisor, helper: Helper) -> None:
+    def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
-        self._helper = helper
         self._parts = supervisor.parts
+        self._keeping = Keeping(supervisor)
         self._checks = Checks(supervisor)
 
     # --- the list ---
@@ -102,7 +95,7 @@ class McpAdmin(Servers):
         if not body.name.strip():
             draft = self._named(draft)
         self._check_name(draft.entry)
-        await self._keep(draft, None)
+        await self._keeping.keep(draft)
         return await self._view(draft.entry.id)
 
     async def update(self, owner: str, server_id: str, body: ServerInput) -> ServerView:
@@ -115,7 +108,7 @@ class McpAdmin(Servers):
         await self._check_replaced(draft.entry, given, keys_of(before, lacks))
         if owner == LOCAL_OWNER:
             await server.agree_to_keys(draft.entry, lines_changed(before, draft.entry, given, lacks))
-        await self._keep(draft, self._raw(before.id))
+        await self._keeping.keep(draft, self._raw(before.id))
         await self._forget_sign_in(before)
         if draft.secrets and self._supervisor.servers.get(before.id) is server:
             # No entry shows that a secret is another one.
@@ -143,7 +136,7 @@ class McpAdmin(Servers):
         return await self._view(entry.id)
 
     async def switch(self, owner: str, body: ServersSwitch) -> ServerList:
-        _check_owner(owner)
+        check_owner(owner)
         chosen = {self._supervisor.find(each).id for each in body.ids}
 
         def change(entries: list[JsonObject]) -> None:
@@ -178,7 +171,7 @@ class McpAdmin(Servers):
     # --- running ---
 
     async def consent(self, owner: str, server_id: str, body: ConsentGiven) -> ServerView:
-        _check_owner(owner)
+        check_owner(owner)
         server = self._supervisor.find(server_id)
         if not server.local:
             raise PilothouseError("bad_request", f"“{server.name}” runs elsewhere and needs no consent.")
@@ -339,40 +332,6 @@ class McpAdmin(Servers):
         self._parts.traffic.switch(body.recording)
         return self._parts.traffic.page(0, None)
 
-    # --- importing ---
-
-    async def import_questions(self, owner: str, body: ImportRequest) -> ImportQuestions:
-        _check_owner(owner)
-        return ImportQuestions(questions=await asyncio.to_thread(self._open_questions, body))
-
-    async def import_file(self, owner: str, body: ImportRequest) -> ImportReport:
-        _check_owner(owner)
-        self._supervisor.reconcile()
-        there = {slug(server.entry.name) for server in self._supervisor.servers.values()}
-        outcomes, drafts = await asyncio.to_thread(lambda: taken(self._imported(body.text), body, there))
-        if drafts:
-            await self._keep_all(drafts)
-        return ImportReport(servers=tuple(outcomes))
-
-    def _open_questions(self, body: ImportRequest) -> tuple[ImportQuestion, ...]:
-        return importing.questions(self._imported(body.text))
-
-    def _imported(self, text: str) -> importing.File:
-        try:
-            return self._helper.ask(importing.read, text)
-        except Unreadable as error:
-            fix = "Choose the file that lists the MCP servers."
-            raise PilothouseError("bad_request", f"The file cannot be read: {error.why}.", fix=fix) from None
-
-    async def _keep_all(self, drafts: Sequence[Draft]) -> None:
-        def put() -> None:
-            for draft in drafts:
-                self._put(draft)
-
-        await asyncio.to_thread(put)
-        await self._supervisor.file.change(lambda entries: entries.extend(written(each.entry) for each in drafts))
-        self._supervisor.reconcile()
-
     # --- helping ---
 
     async def _view(self, server_id: str) -> ServerView:
@@ -411,19 +370,6 @@ class McpAdmin(Servers):
             message = f"There is already a server “{twin.name}”; their tools would have the same names."
             raise PilothouseError("bad_request", message, fix="Give it another name.")
 
-    async def _keep(self, draft: Draft, before: JsonObject | None) -> None:
-        """Keep an entry with its secrets; the file is checked as it will be read."""
-        raw = written(draft.entry, before)
-        try:
-            parse_entry(raw)
-        except BadField as error:
-            raise PilothouseError("bad_request", error.message) from None
-        await asyncio.to_thread(self._put, draft)
-        await self._supervisor.file.change(with_entry(raw))
-        self._supervisor.reconcile()
-        # Only now: until the file says otherwise, they are in use.
-        await asyncio.to_thread(self._drop, draft)
-
     async def _check_replaced(self, entry: ServerEntry, given: Set[str], before: Sequence[ServerKey]) -> None:
         """Raise why a key cannot be read from where it is to come from, while the one it replaces is still there."""
         kept = [key.id for key in before if key.source != "missing"]
@@ -434,19 +380,10 @@ class McpAdmin(Servers):
                 except ChannelError as error:
                     raise PilothouseError("bad_request", error.message, fix=error.fix) from None
 
-    def _put(self, draft: Draft) -> None:
-        origin = secret_origin(draft.entry)
-        for name, value in draft.secrets.items():
-            self._parts.secrets.put(name, value, origin)
-
-    def _drop(self, draft: Draft) -> None:
-        for name in draft.dropped:
-            self._delete_own(draft.entry.id, name)
-
     def _forget_secrets(self, entry: ServerEntry) -> None:
         self._parts.consents().withdraw(entry.id)
         for name in secret_refs(entry).values():
-            self._delete_own(entry.id, name)
+            self._keeping.delete_own(entry.id, name)
 
     async def _forget_sign_in(self, before: ServerEntry) -> None:
         """Forget what signing in brought to a server that is elsewhere now, or gone."""
@@ -457,11 +394,6 @@ class McpAdmin(Servers):
         # Tokens are kept by address: another entry may be signed in there too.
         if before.config.url not in now.values():
             await self._parts.opener().forget(before)
-
-    def _delete_own(self, server_id: str, name: str) -> None:
-        # An entry written by hand may name a secret that is not its own.
-        if name.startswith(f"mcp_{server_id[:40]}_"):
-            self._parts.secrets.delete(name)
 
 
 def _merged(now: Mapping[str, ToolTimes], changes: Mapping[str, ToolTimes | None]) -> dict[str, ToolTimes]:
@@ -476,21 +408,11 @@ def _since(began: float) -> float:
 
 def _check_definition(owner: str, body: ServerInput) -> None:
     if body.command_line is not None or body.command is not None:
-        _check_owner(owner)
+        check_owner(owner)
     # Whoever names a file here has its content sent to a server of their own.
     if owner != LOCAL_OWNER and any(key is not None and key.value is None for key in body.keys.values()):
         raise PilothouseError(
             "forbidden",
             "Only the owner of this installation may name a file or a variable that a key is read from.",
             fix="Paste the key.",
-        )
-
-
-def _check_owner(owner: str) -> None:
-    """Whoever defines a local command can run any program here: that is for the owner of this machine."""
-    if owner != LOCAL_OWNER:
-        raise PilothouseError(
-            "forbidden",
-            "Only the owner of this installation may define or start a local command.",
-            fix="Ask them to add the server, or add one by its URL.",
         )

@@ -1,0 +1,1 @@
+"""Packages that servers run: found, pinned, installed once and started from there."""

@@ -1,0 +1,1 @@
+"""What a person typed, pasted, dropped or found, made into servers that could be added."""

@@ -1,0 +1,1 @@
+"""Registries of MCP servers: asked, copied and searched."""
