@@ -53,7 +53,7 @@ def proposal_of(address: Address, blanks: Blanks | None = None) -> Proposal:
         server=ServerInput(name=name, url=url, wire=address.wire, headers=headers.secret, plain_headers=headers.plain),
         source=address.source,
         fields=blanks.fields,
-        auth_type="api_key" if headers.secret else blanks.auth_type,
+        auth_type="api_key" if headers.secret and blanks.auth_type == "none" else blanks.auth_type,
         warnings=(_UNENCRYPTED,) if is_open else (),
         notes=address.notes,
     )

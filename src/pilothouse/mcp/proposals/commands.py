@@ -74,7 +74,7 @@ def proposal_of(line: Line, blanks: Blanks | None = None) -> Proposal:
         server=server,
         source=line.source,
         fields=blanks.fields,
-        auth_type=blanks.auth_type if blanks.fields or not env.secret else "api_key",
+        auth_type="api_key" if env.secret and blanks.auth_type == "none" else blanks.auth_type,
         notes=tuple(notes),
     )
 

@@ -45,7 +45,14 @@ def is_path(value: str) -> bool:
 def words(argv: tuple[str, ...], blanks: Blanks) -> tuple[str, ...]:
     """Return the words of a command with marks for those that are left open."""
     made: list[str] = []
-    for word in argv:
+    alone = [is_path(word) and not _follows_option(argv, at) for at, word in enumerate(argv)]
+    many = sum(alone) > 1
+    for at, word in enumerate(argv):
+        if many and alone[at]:
+            # Several folders one after the other are one list, as long as the person wants it.
+            mark = blanks.value(Wanted(name="folders", kind="path", required=True, repeated=True))
+            made += [] if mark in made else [mark]
+            continue
         before = _OPTION.fullmatch(made[-1]) if made else None
         assigned = _ASSIGNED.fullmatch(word)
         if _MARKED.search(word):
@@ -57,6 +64,10 @@ def words(argv: tuple[str, ...], blanks: Blanks) -> tuple[str, ...]:
         else:
             made.append(word)
     return tuple(made)
+
+
+def _follows_option(argv: tuple[str, ...], at: int) -> bool:
+    return at > 0 and _OPTION.fullmatch(argv[at - 1]) is not None and argv[at - 1] not in ("-y", "--yes")
 
 
 def _mark(option: str, word: str, blanks: Blanks) -> str:
