@@ -100,7 +100,6 @@ class Servers:
 
     def _make_proposals(self) -> ProposalService:
         from pilothouse.mcp.proposals.service import ProposalService
-
         from pilothouse.mcp.proposals.without_packages import WithoutPackages
 
         return ProposalService(self._base.helper, WithoutPackages(), WithoutPackages())
