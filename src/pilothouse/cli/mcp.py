@@ -19,6 +19,7 @@ from pilothouse.cli.server_key_questions import try_with_keys
 from pilothouse.cli.server_keys import Forget, KeyForm, is_missing, refuse_unknown, show_keys, with_keys, without_keys
 from pilothouse.cli.server_proposals import ANYTHING, AnyForm, named_server, settled
 from pilothouse.cli.server_tools import call, show_change, tools
+from pilothouse.cli.server_update import updated
 from pilothouse.cli.servers import NO_SERVERS, find, switched_on, try_server
 from pilothouse.cli.sign_in import client_document_of, sign_in, sign_out
 from pilothouse.cli.tables import show_table, tell_problem
@@ -197,6 +198,16 @@ async def _switch_tools(api: ClientApi, server: ServerView, tools: Sequence[str]
 
 
 # The same, for those who think of the connection.
+@command(app)
+async def update(name: ServerName, consent: ConsentTo = None) -> int:
+    """Look for a newer version of a server's package, and take it after you agree.
+
+    What changes is shown first. If the newer one does not start, the one that was there goes on.
+    """
+    async with connect_host() as api:
+        return await updated(api, await find(api, name), consent)
+
+
 @command(app, "disconnect", hidden=True)
 @command(app)
 async def stop(name: ServerName) -> int:
