@@ -43,6 +43,7 @@ _IMAGE = re.compile(
 _REGISTRY_NAME = re.compile(
     r"(?:io|com|org|net|dev|ai|app|co|me|de|uk|eu|ch|fr|xyz|cloud|tech|so|sh)(?:\.[\w-]+)+/[\w.-]+"
 )
+_TOO_MUCH = "There is too much in this JSON, or it is nested too deeply."
 _FRAGMENT = re.compile(r'"[^"\\]{1,200}"\s*:\s*\{', re.DOTALL)
 _FENCE = re.compile(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
 
@@ -89,6 +90,8 @@ def read(asked: Asked) -> Reading:
 
 
 def _json_reading(text: str, asked: Asked) -> Reading | None:
+    if text.startswith(("//", "/*")):
+        text = jsonc.without_comments(text).strip()
     if text.startswith(("{", "[")):
         return _from_json(decoded(text), asked)
     if _FRAGMENT.match(text):
@@ -101,12 +104,12 @@ def decoded(text: str) -> object:
     """Return JSON as editors write it; raise a BadField for what is none or more than anyone writes."""
     try:
         content = msgspec.json.decode(jsonc.plain(text))
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise BadField(
-            (), f"This looks like JSON and is none: {error}." if str(error) else "This is no JSON."
-        ) from None
+    except RecursionError:
+        raise BadField((), _TOO_MUCH) from None
+    except msgspec.DecodeError as error:
+        raise BadField((), f"This looks like JSON, and cannot be read: {str(error).rstrip('.')}.") from None
     if not is_within(content, limits.JSON_DEPTH, limits.IMPORT_PIECES):
-        raise BadField((), "There is too much in this JSON, or it is nested too deeply.")
+        raise BadField((), _TOO_MUCH)
     return content
 
 
