@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -81,9 +82,8 @@ async def test_a_name_or_a_version_that_does_not_exist_is_one_sentence(helper: H
 
 
 async def test_what_a_package_is_and_is_not_is_said(helper: Helper, tmp_path: Path) -> None:
-    box = service(
-        helper, tmp_path, facts(description="Left pad\x1b[31m", deprecated="Use other"), facts("pypi", programs=())
-    )
+    old = facts(description="Left pad\x1b[31m", deprecated="Use other")
+    box = service(helper, tmp_path, old, facts("pypi", programs=()))
     npm, pypi = (await recognised(box, "thing")).proposals
     assert npm.description == "Left pad"
     assert npm.warnings == (
@@ -124,7 +124,7 @@ async def test_a_repository_is_asked_for_its_description(
     helper: Helper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, kind: str, asked: str
 ) -> None:
     def host(request: Request) -> Answer:
-        return Answer(200, json.dumps(DESCRIPTION).encode()) if request.path == asked else Answer(404)
+        return Answer(200, json.dumps(DESCRIPTION).encode()) if request.target == asked else Answer(404)
 
     async with TinyHttp(host) as server:
         monkeypatch.setenv("PILOTHOUSE_REGISTRIES", f"{kind}-files={server.url}")
@@ -162,7 +162,7 @@ async def test_a_file_host_that_leads_inside_is_not_followed(
     async with TinyHttp(lambda request: led) as server:
         monkeypatch.setenv("PILOTHOUSE_REGISTRIES", f"github-files={server.url}")
         found = await recognised(service(helper, tmp_path), "https://github.com/o/r")
-        assert [request.path for request in server.requests] == ["/o/r/HEAD/server.json"]
+        assert [request.target for request in server.requests] == ["/o/r/HEAD/server.json"]
     assert "could not be asked" in found.what
 
 
@@ -170,7 +170,7 @@ async def test_a_file_host_that_leads_inside_is_not_followed(
     ("text", "sentence"),
     [
         ("x" * 2_000_000, "too much text"),
-        ("{" * 500_000, "nested too deeply"),
+        ("{" * 500_000, "cannot be read"),
         ('{"a":' + "[" * 300_000, "nested too deeply"),
         ("cursor://x?config=" + "A" * 900_000, "broken"),
         ("npx " + "a " * 300_000, "too long"),
@@ -188,15 +188,10 @@ async def test_a_text_made_to_hold_us_up_is_one_sentence_soon(
     assert monotonic() - began < 20
 
 
-@pytest.mark.parametrize(
-    "text", ["a" * 900_000, "https://" + "a." * 200_000, "@" + "a-" * 300_000, "a_" * 200_000 + "="]
-)
-async def test_a_long_text_of_no_kind_is_answered_soon(helper: Helper, tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["a" * 900_000, "@" + "a-" * 300_000, "a_" * 200_000 + "=", "a/" * 300_000 + "b"])
+async def test_a_long_text_of_no_kind_is_words_soon(helper: Helper, tmp_path: Path, text: str) -> None:
     began = monotonic()
-    try:
-        await recognised(service(helper, tmp_path), text)
-    except PilothouseError as refused:
-        assert refused.message.count("\n") == 0
+    assert len((await recognised(service(helper, tmp_path), text)).words) <= 400
     assert monotonic() - began < 20
 
 
@@ -216,4 +211,5 @@ async def test_a_file_that_is_no_bundle_is_one_sentence_and_not_kept(helper: Hel
     with pytest.raises(PilothouseError) as refused:
         await service(helper, tmp_path).recognise_bundle(ME, chunks())
     assert refused.value.code == "bad_request"
-    assert not [each for each in tmp_path.rglob("*") if each.is_file()]
+    left = await asyncio.to_thread(lambda: [each for each in tmp_path.rglob("*") if each.is_file()])
+    assert left == []

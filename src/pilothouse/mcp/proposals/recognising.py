@@ -149,11 +149,16 @@ def _snippet(content: object, asked: Asked, *, host: str = "", name: str = "") -
 def _line_reading(text: str, asked: Asked) -> Reading:
     if links.is_link(text):
         return _link(text, asked)
-    if (repository := repositories.named(text)) is not None:
+    is_short = len(text) <= limits.SIGN_IN_URL_CHARS
+    if is_short and (repository := repositories.named(text)) is not None:
         return Reading(what=f"A repository at {repository.host}.", repository=repository, words=repository.words)
     if addresses.ADDRESS.fullmatch(text):
         made = addresses.proposal_of(addresses.Address(text))
         return Reading(what=f"A server at the address {made.runs}.", proposals=(made,))
+    if len(text) > limits.PROPOSAL_LINE_CHARS:
+        if text.split(maxsplit=1)[0] in commands.STARTERS:
+            raise BadField((), "The command line is too long.")
+        return _words(text)
     line = re.sub(r"\\\r?\n\s*", " ", text)
     line = re.sub(r"^[$>#] +", "", line)
     return _installed(line) or _command(line, asked) or _name(line.strip()) or _words(line)
@@ -230,6 +235,8 @@ def _is_command(argv: tuple[str, ...]) -> bool:
 
 
 def _name(text: str) -> Reading | None:
+    if len(text) > limits.PROPOSAL_ABOUT_CHARS:
+        return None
     if _REGISTRY_NAME.fullmatch(text):
         return Reading(what=f"The name {text} in a registry of servers.", words=text)
     if _IMAGE.fullmatch(text):
