@@ -17,6 +17,7 @@ from pilothouse.cli.server_import import import_file
 from pilothouse.cli.server_input import ServerForm, changed_server, new_server
 from pilothouse.cli.server_key_questions import try_with_keys
 from pilothouse.cli.server_keys import Forget, KeyForm, is_missing, refuse_unknown, show_keys, with_keys, without_keys
+from pilothouse.cli.server_sharing import export, nearby
 from pilothouse.cli.server_tools import call, show_change, tools
 from pilothouse.cli.servers import NO_SERVERS, find, switched_on, try_server
 from pilothouse.cli.sign_in import client_document_of, sign_in, sign_out
@@ -247,3 +248,5 @@ command(app)(call)
 command(app)(status)
 command(app)(logs)
 command(app, "import")(import_file)
+command(app)(export)
+command(app)(nearby)
