@@ -118,19 +118,19 @@ def person(tmp_path: Path) -> dict[str, str]:
 
 def test_without_a_file_it_lists_what_other_programs_have_and_takes_nothing(home: Path, tmp_path: Path) -> None:
     environment = person(tmp_path)
-    done = pilothouse(home, "mcp", "import", env=environment)
+    done = pilothouse(home, "mcp", "import", **environment)
     path = f"{environment['HOME']}/.cursor/mcp.json"
     assert (done.code, done.out) == (0, f"pilothouse mcp import {path}    Cursor: one, two\n")
     assert "goose" in done.err
     assert "The file is not YAML: it goes wrong at line 1." in done.err
-    assert "no MCP servers" in pilothouse(home, "mcp", "list", env=environment).err
-    taken = pilothouse(home, "mcp", "import", path, "--only", "two", env=environment)
+    assert "no MCP servers" in pilothouse(home, "mcp", "list", **environment).err
+    taken = pilothouse(home, "mcp", "import", path, "--only", "two", **environment)
     assert (taken.code, taken.out.splitlines()[0]) == (0, "two: added. It is switched off until you switch it on.")
-    assert_told(pilothouse(home, "mcp", "import", path, "--only", "four", env=environment), 2, "no server “four”")
+    assert_told(pilothouse(home, "mcp", "import", path, "--only", "four", **environment), 2, "no server “four”")
 
 
 def test_in_a_terminal_one_chooses_a_file_and_the_servers_in_it(home: Path, tmp_path: Path) -> None:
-    with Screen(home, ["mcp", "import"], env=person(tmp_path)) as screen:
+    with Screen(home, ["mcp", "import"], **person(tmp_path)) as screen:
         screen.until("1 Cursor: one, two")
         screen.until("Take over which?")
         screen.type("1\r")
@@ -144,13 +144,20 @@ def test_in_a_terminal_one_chooses_a_file_and_the_servers_in_it(home: Path, tmp_
     assert names == ["two"]
 
 
-def test_a_server_is_written_for_another_program_without_its_key(home: Path, echo: Echo) -> None:
-    added = pilothouse(home, "mcp", "add", "--name", "Far", "--secret-header", "X-Key", "http://127.0.0.1:9/mcp", stdin="k\n")
-    name = "far" if added.code in (0, 1) else added.err
-    done = pilothouse(home, "mcp", "export", name, "--for", "vscode")
-    assert done.code == 0, done
-    assert json.loads(done.out)["servers"]["Far"]["url"] == "http://127.0.0.1:9/mcp"
-    assert_told(pilothouse(home, "mcp", "export", name, "--for", "emacs"), 2, "“emacs” is no program")
+def test_a_server_is_written_for_another_program_without_its_key(home: Path) -> None:
+    key, url = "a-key-that-only-i-know", "http://127.0.0.1:9/mcp"
+    added = pilothouse(home, "mcp", "add", "--name", "Far", "--secret-header", "X-Key", url, stdin=f"{key}\n")
+    assert added.out.startswith("far\n"), added
+    done = pilothouse(home, "mcp", "export", "far", "--for", "vscode")
+    assert json.loads(done.out)["servers"]["Far"] == {
+        "type": "http",
+        "url": url,
+        "headers": {"X-Key": "${input:X_KEY}"},
+    }
+    assert "mcp.json" in done.err
+    assert "VS Code asks for the Key and keeps it." in done.err
+    assert key not in done.out + done.err
+    assert_told(pilothouse(home, "mcp", "export", "far", "--for", "emacs"), 2, "“emacs” is no program")
 
 
 def test_a_host_is_looked_at_from_the_terminal(home: Path) -> None:
