@@ -1,4 +1,7 @@
-"""A server made with the official SDK, over stdio, or over HTTP with `PORT HOST…`: what others' servers say, said by the reference."""
+"""A server made with the official SDK: what others' servers say, said by the reference.
+
+It speaks over stdio, and over HTTP with `PORT HOST…`.
+"""
 
 from __future__ import annotations
 
