@@ -21,7 +21,7 @@ from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.server_sharing import HostsToLookAt, NearbyServer, NearbyServers
 from pilothouse.types.servers import ServerInput
 from tests.support.certificates import SelfSigned
-from tests.support.mcp_gateway import EVENTS, JSON, FaultProxy, OldGateway, Socket, Streamable, serving
+from tests.support.mcp_gateway import EVENTS, JSON, Brain, FaultProxy, OldGateway, Socket, Streamable, serving
 from tests.support.mcp_hosting import Hosted, text
 from tests.support.real_servers import reference_over_http
 from tests.support.tiny_http import Answer, Request, TinyHttp
@@ -188,7 +188,10 @@ async def test_hostile_answers_are_bounded_and_lead_nowhere(
         return Answer(200, b"{}")
 
     def huge(request: Request) -> Answer:
-        return Answer(200, b'{"jsonrpc": "2.0", "id": 1, "result": "' + b"x" * 200_000, JSON)
+        # It would be a server, if it were not so long.
+        answer = Brain().answer(json.loads(request.body or b"{}")) or {}
+        answer.get("result", {})["padding"] = "x" * 200_000
+        return Answer(200, json.dumps(answer).encode(), JSON)
 
     async with TinyHttp(inside) as target:
         away = Answer(307, b"", {"Location": f"{target.url}/mcp"})
