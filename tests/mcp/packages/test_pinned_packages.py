@@ -34,7 +34,13 @@ def publish(index: Indexes, version: str) -> None:
 
 async def where(hosted: Hosted, name: str = "tiny-server") -> dict[str, object]:
     """What the running server says about itself."""
-    said: dict[str, object] = json.loads(text(await hosted.call_when_known(f"{name}.where")))
+
+    async def offered() -> bool:
+        return f"{name}.where" in await hosted.tools()
+
+    # npm and uv take seconds where others are at work, too.
+    await eventually(offered, f"the tool of {name}", 90)
+    said: dict[str, object] = json.loads(text(await hosted.call(f"{name}.where")))
     return said
 
 
@@ -93,6 +99,21 @@ async def test_the_version_that_was_allowed_is_the_one_that_runs(
     async with hosting(home) as again:
         assert (await where(again))["version"] == "1.0.0"
         assert (await again.view("tiny-server")).consent is None
+
+
+@KINDS
+@pytest.mark.case("attack:REG-02")
+async def test_the_consent_to_one_version_is_none_to_another(hosted: Hosted, index: Indexes, line: str) -> None:
+    publish(index, "1.0.0")
+    view, consent = await consent_of(hosted, line)
+    await hosted.admin.delete(ME, view.id)
+    publish(index, "1.0.1")
+    hosted.supervisor.parts.packages().index._locks.clear()
+    view, later = await consent_of(hosted, line)
+    with pytest.raises(PilothouseError, match="changed since you looked at it"):
+        await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=later.fingerprint))
+    assert (await where(hosted))["version"] == "1.0.1"
 
 
 @KINDS
@@ -342,3 +363,15 @@ async def test_node_and_npm_of_the_python_package_are_enough(
     monkeypatch.setenv("PATH", "/usr/sbin")
     await hosted.add(ServerInput(command_line="npx -y tiny-server"))
     assert (await where(hosted))["version"] == "1.0.0"
+
+
+@KINDS
+@pytest.mark.case("PRF-02")
+async def test_a_server_takes_less_than_100_mb(hosted: Hosted, index: Indexes, line: str) -> None:
+    publish(index, "1.0.0")
+    await hosted.add(ServerInput(command_line=line))
+    await where(hosted)
+    process = (await hosted.view("tiny-server")).process
+    assert process is not None
+    assert process.memory_bytes is not None
+    assert process.memory_bytes < 100_000_000, "one process: no npm and no uv stays beside it"

@@ -62,6 +62,10 @@ class PackageIndex:
                 lock = await self._kinds[wanted.kind].resolve(wanted)
             lock = await self._judged(lock, wanted)
             self._remember(wanted.text, lock)
+            # Who is shown the newest agrees to it by its version.
+            exact = msgspec.structs.replace(wanted, version=lock.pin.version).text
+            named = msgspec.structs.replace(lock.pin, wanted=exact)
+            self._remember(exact, msgspec.structs.replace(lock, pin=named))
             return lock
 
     def _remember(self, text: str, lock: Lock) -> None:
