@@ -223,13 +223,17 @@ async def test_what_is_installed_beside_a_package_is_pinned_with_it(hosted: Host
     assert not any("tiny_library-2.0.0" in path and path.endswith(".whl") for path in index.asked)
 
 
-async def test_an_index_that_does_not_answer_is_told_and_asked_again_later(hosted: Hosted, index: Indexes) -> None:
+async def test_an_index_that_does_not_answer_is_told_and_asked_again_later(
+    hosted: Hosted, index: Indexes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     publish(index, "1.0.0")
     index.status = 503
     view = await hosted.add(ServerInput(command_line="npx -y tiny-server"), agree=False)
     assert view.state == "error"
     assert "npm could not be reached" in view.last_error
+    assert len(index.asked) == 1, "who adds a server waits for that once"
     index.status = 0
+    monkeypatch.setattr(limits, "RESOLVE_AGAIN", 0.0)
     await hosted.admin.retry(ME, view.id)
     assert (await hosted.until("tiny-server", "needs_consent", timeout=60)).consent is not None
 
