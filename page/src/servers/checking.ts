@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { api, errorText } from "../api/client";
-import type { Consent, ServerChecked } from "../api/types";
+import type { Consent, ServerCheck, ServerChecked } from "../api/types";
 import { hostNow } from "../store/clock";
-import { toInput, type ServerDraft } from "./serverDraft";
 
 /** How far a check is. */
 export type Check =
@@ -38,7 +37,7 @@ export function useCheck(onDone: (result: ServerChecked) => void) {
     running.current?.abort();
     setCheck(none);
   };
-  const start = (draft: ServerDraft, fingerprint = agreed) => {
+  const start = (making: Promise<Pick<ServerCheck, "server" | "id">>, fingerprint = agreed) => {
     running.current?.abort();
     const mine = new AbortController();
     running.current = mine;
@@ -49,7 +48,8 @@ export function useCheck(onDone: (result: ServerChecked) => void) {
       setStarted(result.fingerprint);
       onDone(result);
     };
-    api.checkServer({ server: toInput(draft), id: draft.id ?? "", fingerprint }, mine.signal).then(
+    const checked = making.then((made) => api.checkServer({ ...made, fingerprint }, mine.signal));
+    checked.then(
       (result) => {
         if (mine.signal.aborted) return;
         if (result.consent) setCheck({ name: "asking", consent: result.consent });
