@@ -101,7 +101,9 @@ class Servers:
     def _make_proposals(self) -> ProposalService:
         from pilothouse.mcp.proposals.service import ProposalService
 
-        return ProposalService()
+        from pilothouse.mcp.proposals.without_packages import WithoutPackages
+
+        return ProposalService(self._base.helper, WithoutPackages(), WithoutPackages())
 
     def _make_other_programs(self) -> OtherProgramService:
         from pilothouse.mcp.servers.other_programs import OtherProgramService

@@ -25,6 +25,7 @@ from pilothouse.mcp.servers.entries import (
 )
 from pilothouse.mcp.servers.given_keys import bound, is_unread, with_given_keys
 from pilothouse.mcp.servers.secret_detection import KeyFinder, keys_in, readable
+from pilothouse.types import limits
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.servers import (
     AuthType,
@@ -88,7 +89,7 @@ def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Dra
         id=server_id,
         name=body.name.strip() or derived_name(package, args),
         enabled=body.enabled,
-        source=seen.source if seen and seen.package == package else source,
+        source=_source(body, source, seen if seen and seen.package == package else None),
         package=package,
         transport="http" if package.type == "http" else "stdio",
         auth_type=_auth_type(before, config),
@@ -100,6 +101,15 @@ def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Dra
     secrets = {**put_env, **put_headers, **_moved(before, entry), **_slots(body, entry), **slots}
     gone = set(secret_refs(before).values()) - set(secret_refs(entry).values()) if before else set()
     return Draft(checked(entry), secrets, tuple(sorted(gone)), tuple(found))
+
+
+def _source(body: ServerInput, typed: Source, same: ServerEntry | None) -> Source:
+    """Return where a server is from: as it is told, as it was, or typed; how it was typed is found out here only."""
+    if body.source is None:
+        return same.source if same else typed
+    if isinstance(body.source, ManualSource) and isinstance(typed, ManualSource):
+        return msgspec.structs.replace(typed, imported_from=body.source.imported_from[: limits.TITLE_CHARS])
+    return body.source
 
 
 def _without_keys(
