@@ -31,6 +31,8 @@ class Config(Settings, frozen=True, kw_only=True):
     version: str = VERSION
     # Kept as it is; the servers in it belong to another part.
     mcps: tuple[JsonObject, ...] = ()
+    # Registries of one's own, and other addresses of those that everyone has; they belong to another part, too.
+    registries: tuple[JsonObject, ...] = ()
 
     def active_settings(self) -> ConversationSettings:
         """Return what the active profile sets for new conversations."""

@@ -46,8 +46,9 @@ class Servers:
         self._learn = learn
         self._supervisor = Lazy(self._supervise)
         self.admin = Lazy(self._make_admin)
+        self._registries = Lazy(self._make_registries)
         self.finding = Finding(
-            Lazy(self._make_registries),
+            self._registries,
             Lazy(self._make_proposals),
             Lazy(self._make_other_programs),
             Lazy(self._make_nearby),
@@ -94,9 +95,13 @@ class Servers:
         return McpAdmin(self._supervisor())
 
     def _make_registries(self) -> RegistryService:
+        from pilothouse.mcp.registry.book import RegistryBook
+        from pilothouse.mcp.registry.local_copy import LocalCopy
         from pilothouse.mcp.registry.service import RegistryService
 
-        return RegistryService()
+        config = self._base.config
+        book = RegistryBook(config.file, lambda: config.config.registries, self._base.secrets)
+        return RegistryService(book, LocalCopy(self._base.home.cache / "registries.sqlite"))
 
     def _make_proposals(self) -> ProposalService:
         from pilothouse.mcp.proposals.service import ProposalService
@@ -138,6 +143,8 @@ class Servers:
             await self.admin().release(call_ids)
 
     async def close(self) -> None:
-        """Stop all servers."""
+        """Stop all servers, and what is done for finding others."""
+        if (registries := self._registries.made) is not None:
+            await registries.close()
         if (supervisor := self._supervisor.made) is not None:
             await supervisor.close()

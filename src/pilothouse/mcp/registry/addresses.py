@@ -1,7 +1,7 @@
 """The addresses that finding servers knows by itself: the only file that has any.
 
-PILOTHOUSE_REGISTRIES points elsewhere, for companies with a mirror and for tests: `official=URL,smithery=URL`; the names
-are those of `KNOWN`. A registry of one's own is no address of ours: it stands in `config.json`.
+PILOTHOUSE_REGISTRIES points elsewhere, for companies with a mirror and for tests: `official=URL,smithery=URL`; the
+names are those of `KNOWN`. A registry of one's own is no address of ours: it stands in `config.json`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,135 @@
+"""How a server of a registry could be added: asked for anew where the copy is old, from the copy where nobody answers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from pilothouse.mcp.proposals import server_json, smithery
+from pilothouse.mcp.registry import addresses, entries
+from pilothouse.mcp.registry.asking import RegistryTrouble
+from pilothouse.mcp.registry.book import Registry, RegistryBook
+from pilothouse.mcp.registry.clients import client_of
+from pilothouse.mcp.registry.entries import Entry
+from pilothouse.mcp.registry.local_copy import Kept, LocalCopy
+from pilothouse.mcp.registry.notes import day, key_hint
+from pilothouse.mcp.registry.searching import warnings_about
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.json import JsonObject, an_object
+from pilothouse.types.proposals import Proposal, Recognised
+from pilothouse.types.servers import OfficialSource, RegistrySource, SmitherySource, Source
+
+
+class Offers:
+    """Makes proposals of what registries say about a server."""
+
+    def __init__(self, book: RegistryBook, copy: LocalCopy) -> None:
+        self._book = book
+        self._copy = copy
+
+    async def of(self, registry: Registry, name: str) -> Recognised:
+        """Return how a server could be added; raise `not_found` where there is none."""
+        name = name.strip()[: limits.REGISTRY_NAME_CHARS]
+        kept = await asyncio.to_thread(self._copy.find, registry.id, name)
+        away = ""
+        if not _is_fresh(registry, kept):
+            try:
+                kept = await self._asked(registry, kept, name)
+            except RegistryTrouble as trouble:
+                _raise_unless_kept(registry, kept, trouble, name)
+                away = f"{registry.subject} {trouble.words}."
+        if kept is None:
+            raise _absent(registry, name)
+        warnings = await asyncio.to_thread(warnings_about, self._copy, kept)
+        proposals = _proposals(registry, kept, warnings)
+        of = f" as of {day(_known_at(registry, kept))}" if away else ""
+        title = " ".join(filter(None, (kept.entry.name, kept.entry.version)))
+        what = f"{title}, from {_place(registry)}{of}."
+        return Recognised(what=f"{what} {away}".strip(), proposals=proposals)
+
+    async def _asked(self, registry: Registry, kept: Kept | None, name: str) -> Kept | None:
+        """Ask the registry itself, and keep what it says."""
+        client = client_of(registry.kind, registry.url, await self._book.key(registry))
+        said = await client.details(_sent_name(registry, kept) or name)
+        read = entries.official if registry.kind == "official" else entries.smithery
+        entry = await asyncio.to_thread(read, said)
+        if entry is None or entry.name != name:
+            raise RegistryTrouble("odd", "answered with something that is not this server")
+        await asyncio.to_thread(self._keep, registry, kept, entry, said)
+        return await asyncio.to_thread(self._copy.find, registry.id, name)
+
+    def _keep(self, registry: Registry, kept: Kept | None, entry: Entry, said: JsonObject) -> None:
+        self._copy.state(registry.id, registry.url)
+        if registry.kind == "official" or kept is None:
+            self._copy.keep(registry.id, [entry])
+        if registry.kind == "smithery":
+            self._copy.keep_details(registry.id, entry.name, said, entry)
+
+
+def _is_fresh(registry: Registry, kept: Kept | None) -> bool:
+    if kept is None:
+        return False
+    return time.time() - _known_at(registry, kept) < limits.REGISTRY_REFRESH_EVERY
+
+
+def _known_at(registry: Registry, kept: Kept) -> float:
+    return kept.seen_at if registry.kind == "official" else kept.details_at
+
+
+def _raise_unless_kept(registry: Registry, kept: Kept | None, trouble: RegistryTrouble, name: str) -> None:
+    """Raise unless the copy can answer for a registry that does not."""
+    if trouble.why == "absent":
+        raise _absent(registry, name) from None
+    if kept is not None and (registry.kind == "official" or kept.details is not None):
+        return
+    message = f"{registry.subject} {trouble.words}."
+    if trouble.why == "key":
+        raise PilothouseError("no_key", message, fix=key_hint(registry)) from None
+    raise PilothouseError("server_failed", message, fix="Try again in a while.") from None
+
+
+def _absent(registry: Registry, name: str) -> PilothouseError:
+    shown = entries.text(name, limits.REGISTRY_NAME_CHARS)
+    return PilothouseError("not_found", f"{registry.subject} has no server “{shown}”.", fix="Search for it.")
+
+
+def _sent_name(registry: Registry, kept: Kept | None) -> str:
+    """Return a server's name as its registry spells it: what is shown of it has nothing that cannot be seen."""
+    if kept is None:
+        return ""
+    raw = an_object(kept.entry.raw.get("server")) if registry.kind == "official" else kept.entry.raw
+    name = raw.get("name") if registry.kind == "official" else raw.get("qualifiedName")
+    return name if isinstance(name, str) else ""
+
+
+def _place(registry: Registry) -> str:
+    subject = registry.subject
+    return f"t{subject[1:]}" if subject.startswith("The ") else subject
+
+
+def _proposals(registry: Registry, kept: Kept, warnings: Sequence[str]) -> tuple[Proposal, ...]:
+    entry, source = kept.entry, _source(registry, kept.entry)
+    if registry.kind == "official":
+        made = server_json.proposals_of(an_object(entry.raw.get("server")), source)
+    else:
+        made = smithery.proposals_of(kept.details or {}, source)
+    note = f" {entry.status_note}" if entry.status_note else ""
+    if entry.status == "deprecated":
+        warnings = [f"{registry.subject} says that it is not to be used any more.{note}", *warnings]
+    told = [msgspec.structs.replace(each, warnings=(*warnings, *each.warnings)) for each in made]
+    if entry.status != "deleted":
+        return tuple(told)
+    problem = f"{registry.subject} has deleted it.{note}"
+    return tuple(msgspec.structs.replace(each, server=None, fields=(), problem=problem) for each in told)
+
+
+def _source(registry: Registry, entry: Entry) -> Source:
+    if registry.id == addresses.OFFICIAL:
+        return OfficialSource(name=entry.name, version=entry.version)
+    if registry.id == addresses.SMITHERY:
+        return SmitherySource(qualified_name=entry.name)
+    return RegistrySource(registry=registry.id, name=entry.name, version=entry.version)
