@@ -19,7 +19,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 # Clouds answer with credentials here, although the addresses look like any others.
-_METADATA = {ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("192.0.0.192")}
+_METADATA = {ipaddress.ip_address(each) for each in ("168.63.129.16", "192.0.0.192", "100.100.100.200")}
 # Its last 32 bits are an IPv4 address that a gateway goes on to.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _ISATAP = {0x00005EFE, 0x02005EFE}

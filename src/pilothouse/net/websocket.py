@@ -38,6 +38,7 @@ class Upgrade(NamedTuple):
     subprotocols: tuple[str, ...] = ()
     certificate: str = ""
     timeout: float = limits.CONNECT_TIMEOUT
+    message_bytes: int = limits.MCP_MESSAGE_BYTES
 
 
 class NotUpgraded(NetError):
@@ -116,7 +117,7 @@ async def open_websocket(ask: Upgrade) -> WebSocket:
                 # Whoever holds it asks, and knows when no answer means nothing.
                 ping_interval=None,
                 close_timeout=limits.SOCKET_GOODBYE,
-                max_size=limits.MCP_MESSAGE_BYTES,
+                max_size=ask.message_bytes,
             )
         )
     except InvalidStatus as error:

@@ -61,8 +61,8 @@ class OtherPrograms(Service):
     """Servers that other programs on this machine have, and ours for them."""
 
     @verb("other_files", "GET", "/api/servers/import/files")
-    async def files(self, owner: str) -> OtherFiles:
-        """The settings files of other programs on this machine that list MCP servers."""
+    async def files(self, owner: str, folder: str = "") -> OtherFiles:
+        """The settings files of other programs that list MCP servers, on this machine and in a project's folder."""
 
     @verb("import_questions", "POST", "/api/servers/import/questions")
     async def import_questions(self, owner: str, body: ImportRequest) -> ImportQuestions:

@@ -1,18 +1,21 @@
-"""Servers out of other programs' settings files: Claude, VS Code, Cursor, Windsurf, Zed, Cline, Gemini CLI and more."""
+"""Servers out of other programs' settings files: Claude, VS Code, Cursor, Zed, goose, Codex, Gemini CLI and more."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from pilothouse.mcp.servers.consent_warnings import visible
 from pilothouse.mcp.servers.entries import SLOT
+from pilothouse.mcp.servers.other_forms import BRIDGE_NOTE, bridged, extensions, name_of, plain_form
 from pilothouse.mcp.servers.placeholders import Input, Placeholders, inputs_of
-from pilothouse.types import jsonc, limits
+from pilothouse.mcp.servers.settings_texts import data_in, too_much
+from pilothouse.types import limits
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.guarded_places import is_in, of_person, of_system
 from pilothouse.types.home_paths import at_home
@@ -24,10 +27,11 @@ _WIRES: dict[str, Wire] = {
     "http": "auto",
     "streamable-http": "streamable",
     "streamableHttp": "streamable",
+    "streamable_http": "streamable",
     "ws": "websocket",
     "websocket": "websocket",
 }
-_PLACES = ("mcpServers", "servers", "context_servers", "amp.mcpServers")
+_PLACES = ("mcpServers", "servers", "context_servers", "amp.mcpServers", "mcp_servers")
 _URLS = ("url", "serverUrl", "httpUrl")
 _OFF_TOOLS = ("disabledTools", "excludeTools", "disabled_tools")
 # Whom the other program did not ask any more: that was said there, for there.
@@ -38,13 +42,18 @@ _TAKEN = {
     "type", "transport", "transportType", "command", "args", "env", "environment", "headers", "cwd", "envFile",
     "timeout", "disabled", "enabled",
 }  # fmt: skip
-_IDLE = {"name", "description", "version", "gallery", "source", "icon", "iconUrl", "$schema"}
+_IDLE = {
+    "name", "display_name", "description", "version", "gallery", "source", "icon", "iconUrl", "$schema", "bundled",
+    "logoUrl", "tags", "provider", "providerUrl", "reference", "installSource",
+}  # fmt: skip
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(.*)")
 _REMARK = re.compile(r"(?<!\s)\s++#.*")
 # Who gives a timeout in seconds gives one hour at most; thousandths below a second are nobody's patience.
 _SECONDS = 3_600
 _THOUSANDTHS = 1_000
-_WHICH = "Choose the file that lists the MCP servers."
+NO_SERVERS = "There are no MCP servers in this file."
+# A part of another program, which only runs in there.
+_PART = "inMemory"
 
 
 class File(msgspec.Struct, frozen=True):
@@ -72,24 +81,45 @@ def read(text: str) -> File:
     """
     if len(text.encode()) > limits.IMPORT_BYTES:
         raise PilothouseError("bad_request", "The file is too large to be a settings file.", fix="Choose another file.")
-    try:
-        content = msgspec.json.decode(jsonc.plain(text))
-    except (msgspec.DecodeError, RecursionError) as error:
-        message = f"The file is not JSON: {error}." if str(error) else "The file is not JSON."
-        raise PilothouseError("bad_request", message, fix=_WHICH) from None
+    content = data_in(text)
     entries = tuple(_entries(content))
     if not is_within(entries, limits.JSON_DEPTH, limits.IMPORT_PIECES):
-        message = "The file cannot be read: there is too much in it, or it is nested too deeply."
-        raise PilothouseError("bad_request", message, fix=_WHICH)
+        raise too_much()
     if not entries:
-        fix = "Such a file has “mcpServers” or “servers” in it."
-        raise PilothouseError("bad_request", "There are no MCP servers in this file.", fix=fix)
+        fix = "Such a file has “mcpServers”, “servers”, “mcp_servers” or “extensions” in it."
+        raise PilothouseError("bad_request", NO_SERVERS, fix=fix)
     if len(entries) > limits.IMPORT_SERVERS:
         message = f"There are {len(entries)} servers in this file; at most {limits.IMPORT_SERVERS} are taken at once."
         raise PilothouseError("bad_request", message, fix="Leave those in it that you use.")
     nested = content.get("mcp")
     inputs = {**inputs_of(nested.get("inputs") if isinstance(nested, Mapping) else None)}
     return File(entries, {**inputs, **inputs_of(content.get("inputs"))})
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names of the servers in a settings file, each once; none where it lists none."""
+    try:
+        return tuple(dict.fromkeys(shown_name(name) for name, _ in read(text).entries))
+    except PilothouseError as error:
+        if error.message == NO_SERVERS:
+            return ()
+        raise
+
+
+def chosen(file: File, only: Sequence[str]) -> File:
+    """Return a file with the servers of these names alone; all of them where none is named."""
+    if not only:
+        return file
+    names = {shown_name(name) for name, _ in file.entries}
+    if unknown := [name for name in only if name not in names]:
+        message = f"There is no server “{unknown[0]}” in this file."
+        raise PilothouseError("bad_request", message, fix=f"It has: {', '.join(sorted(names)[:20])}.")
+    return File(tuple(each for each in file.entries if shown_name(each[0]) in only), file.inputs)
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a server in a stranger's file as a list shows it: nothing in it is invisible."""
+    return visible(name)[: limits.TITLE_CHARS]
 
 
 def questions(file: File, environ: Mapping[str, str] = os.environ) -> tuple[ImportQuestion, ...]:
@@ -122,8 +152,15 @@ def _entries(content: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(projects, Mapping):
         places += [project.get("mcpServers") for project in projects.values() if isinstance(project, Mapping)]
     for place in places:
-        if isinstance(place, Mapping):
-            yield from ((str(name), raw) for name, raw in place.items())
+        yield from _listed(place)
+    yield from extensions(content.get("extensions"))
+
+
+def _listed(place: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(place, Mapping):
+        yield from ((name_of(str(key), raw), raw) for key, raw in place.items())
+    elif isinstance(place, list):
+        yield from ((str(raw["name"]), raw) for raw in place if isinstance(raw, Mapping) and raw.get("name"))
 
 
 def _servers_among(nested: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,9 +185,12 @@ class _Entry:
 
     def __init__(self, name: str, raw: JsonObject, placeholders: Placeholders) -> None:
         self._name = name
-        self._raw = _flat(raw)
+        self._raw = plain_form(raw)
         self._placeholders = placeholders
         self._notes: list[str] = []
+        if (direct := bridged(self._raw)) is not None:
+            self._raw = direct
+            self._notes.append(BRIDGE_NOTE)
 
     def found(self) -> Found:
         raw = self._raw
@@ -177,6 +217,8 @@ class _Entry:
     def _local(self) -> ServerInput:
         raw = self._raw
         command = raw.get("command")
+        if raw.get("type") == _PART:
+            raise BadField((), "It is a part of the other program, which runs only in there.")
         if not isinstance(command, str) or not command.strip():
             raise BadField((), "It has neither a command nor a URL.")
         args = raw.get("args") or []
@@ -265,19 +307,6 @@ class _Entry:
             self._notes.append(f"Left out, because it means nothing here: {named}.")
         if missing := [slot for slot, value in self._placeholders.slots.items() if value is None]:
             self._notes.append(f"It needs a value for {', '.join(missing)} before it can start.")
-
-
-def _flat(raw: JsonObject) -> JsonObject:
-    """Return an entry in the form that most programs use: one command, its arguments beside it."""
-    made = dict(raw)
-    command = raw.get("command")
-    if isinstance(command, Mapping):
-        made |= {"command": command.get("path"), "args": command.get("args") or [], "env": command.get("env") or {}}
-    elif isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-        made |= {"command": command[0], "args": [*command[1:], *(raw.get("args") or [])]}
-    if "environment" in made:
-        made["env"] = made.pop("environment")
-    return made
 
 
 def _guarded(path: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from pilothouse.mcp.client.key_labels import label_of
 from pilothouse.mcp.servers.secret_detection import names_secret
 from pilothouse.types.errors import BadField
 from pilothouse.types.json import JsonObject, objects_in
@@ -17,8 +18,12 @@ from pilothouse.types.servers import ImportQuestion
 
 Where = Literal["command", "args", "env", "headers", "url", "cwd", "envFile"]
 FOLDER = "workspaceFolder"
-# `${…}` of most programs, `{env:…}` of one, and `$NAME` where a shell's variables are meant.
-_BLANK = re.compile(r"\$\{([^{}]*)\}|(?<!\$)\{(env:\w+)\}")
+# `${…}` of most programs, `{env:…}` of one, what a snippet says for a key that its reader has, and `$NAME` where a
+# shell's variables are meant.
+_YOURS = "YOUR_"
+_BLANK = re.compile(
+    r"\$\{([^{}]*)\}|(?<!\$)\{(env:\w+)\}|<(YOUR_[A-Z0-9_]{2,100})>|(?<![\w$])(YOUR_[A-Z0-9_]{2,100})(?!\w)"
+)
 _SHELL = re.compile(_BLANK.pattern + r"|(?<![\w$\\])\$([A-Z][A-Z0-9_]{2,})\b")
 _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_]\w*)(?::-(.*))?", re.DOTALL)
 _FOLDERS = re.compile(r"(workspaceFolder|workspaceRoot|cwd|CLAUDE_PROJECT_DIR)(:.*)?")
@@ -44,6 +49,11 @@ class Blank(msgspec.Struct, frozen=True):
     id: str
     slot: str
     default: str = ""
+
+    @property
+    def is_yours(self) -> bool:
+        """Return whether it is what a snippet says for a key that its reader has."""
+        return self.id.startswith("your:")
 
 
 def inputs_of(raw: object) -> dict[str, Input]:
@@ -94,7 +104,7 @@ class Placeholders:
         if inside == "userHome":
             return str(Path.home())
         blank = _blank(inside)
-        secret = where == "headers" or self._is_secret(blank)
+        secret = where == "headers" or (self._is_secret(blank) and not (where in _BARE and blank.is_yours))
         before = self.met.get(blank.id)
         self.met[blank.id] = (blank, secret or (before is not None and before[1]))
         value = self._value(blank)
@@ -111,6 +121,8 @@ class Placeholders:
 
     def _is_secret(self, blank: Blank) -> bool:
         kind, _, name = blank.id.partition(":")
+        if blank.is_yours:
+            return True
         known = self._inputs.get(name) if kind == "input" else None
         return known.secret if known is not None else kind in ("input", "env") and names_secret(name)
 
@@ -151,6 +163,9 @@ def _blank(inside: str) -> Blank:
         return Blank(inside, inside.removeprefix("input:"))
     if inside == _BASENAME or _FOLDERS.fullmatch(inside):
         return Blank(FOLDER, FOLDER)
+    if inside.startswith(_YOURS):
+        name = inside.removeprefix(_YOURS)
+        return Blank(f"your:{name}", name)
     if variable := _VARIABLE.fullmatch(inside):
         return Blank(f"env:{variable[1]}", variable[1], variable[2] or "")
     return Blank(f"other:{inside}", inside)
@@ -161,6 +176,8 @@ def _label(blank: Blank, kind: str, name: str) -> str:
         return "The folder of the project"
     if kind == "env":
         return f"{name}, an environment variable"
+    if blank.is_yours:
+        return label_of(f"slot:{name}")
     return name if kind == "input" else f"What the other program puts in place of ${{{name}}}"
 
 

@@ -163,11 +163,18 @@ ABOUT_CHARS = 8_000
 GUIDE_TOOL_CHARS = 160
 GUIDE_INSTRUCTIONS_CHARS = 1_500
 GUIDE_CHARS = 12_000
-# Another program's settings file, and the servers in it: each is looked at, shown and kept.
-IMPORT_BYTES = 1024 * 1024
+# Another program's settings file, which may hold all that its program remembers, and the servers in it: each is looked
+# at, shown and kept.
+IMPORT_BYTES = 4 * 1024 * 1024
 IMPORT_SERVERS = 200
 # All lists, objects, texts and numbers of those servers; a server has a dozen or two.
 IMPORT_PIECES = 10_000
+# Everything in such a file that is YAML or TOML, what is not about servers too.
+SETTINGS_PIECES = 100_000
+# Aliases in a YAML file: people use a few, and each that stands for others multiplies what is in the file.
+YAML_ALIASES = 16
+# Files of profiles that an editor has, each with servers of its own.
+PROFILES_MOST = 20
 # A file of variables that such an entry names.
 ENV_FILE_BYTES = 64 * 1024
 # A file that holds one key; the longest in use, of a service account, have some thousand characters.
@@ -241,6 +248,30 @@ SMALL_WINDOW = 16_384
 
 # Looking for servers on a few hosts: every port is knocked at side by side, and a host that is off says nothing.
 NEARBY_TIME = 20.0
+# After this what was found is told; the rest of the time above is for telling it.
+NEARBY_LOOK = 15.0
+# Hosts that a person names by hand; more would be a search through a network.
+NEARBY_HOSTS = 16
+# A name as DNS takes it, with a port and a path.
+NEARBY_HOST_CHARS = 300
+# Connections at once: a small router drops more, and each may hold an answer of NEARBY_BYTES.
+NEARBY_CONNECTIONS = 32
+# A host in the same network answers a knock within milliseconds; one at the other end of a VPN within this.
+NEARBY_KNOCK = 2.0
+# For each way of asking: a server that runs answers at once.
+NEARBY_ASK = 4.0
+# What a server says of itself, and its list of tools.
+NEARBY_BYTES = 4 * 1024 * 1024
+# Servers in the answer, and characters of what each calls itself: a host that answers everywhere fills no page.
+NEARBY_SERVERS = 100
+NEARBY_NAME_CHARS = 120
+# Who announces itself answers a question within a second or so; a packet fits into one frame, at most a large one.
+ANNOUNCED_WAIT = 2.0
+ANNOUNCED_PACKET = 9_000
+ANNOUNCED_PACKETS = 200
+ANNOUNCED_RECORDS = 100
+ANNOUNCED_SERVERS = 32
+ANNOUNCED_PATH_CHARS = 200
 # Finding out what a name is asks two package registries, which answer within seconds or not at all.
 RECOGNISING_TIME = 30.0
 # A bundle carries all that a server needs; the largest of those in use have some 100 MB.

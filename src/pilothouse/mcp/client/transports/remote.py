@@ -31,6 +31,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     certificate: str = ""
     access: Access | None = None
     connect_timeout: float = limits.CONNECT_TIMEOUT
+    # The longest message that is taken.
+    message_bytes: int = limits.MCP_MESSAGE_BYTES
     # What worked the last time is tried first.
     remembered: Found | None = None
 

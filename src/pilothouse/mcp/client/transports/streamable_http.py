@@ -151,9 +151,10 @@ class StreamableHttp(HttpChannel):
         """Deliver an answer that is no stream; a JSON-RPC error is one whatever the status beside it."""
         if reply.status in _AT_THE_DOOR:
             raise await self._requests.failure(reply)
-        body = await self._requests.body(reply, limits.MCP_MESSAGE_BYTES + 1, timeout=None)
-        if len(body) > limits.MCP_MESSAGE_BYTES:
-            error = NetError("large", f"an answer of more than {limits.MCP_MESSAGE_BYTES >> 20} MB", sent=True)
+        most = self._target.message_bytes
+        body = await self._requests.body(reply, most + 1, timeout=None)
+        if len(body) > most:
+            error = NetError("large", f"an answer of more than {most >> 20} MB", sent=True)
             raise await from_net(error, self._target.url)
         if lost := self._session_ended(reply, body):
             raise lost
@@ -166,7 +167,7 @@ class StreamableHttp(HttpChannel):
 
     async def _read(self, reply: Reply, stream: _Stream) -> ChannelError | None:
         """Deliver what a connection brings of a stream, until it ends; return why it broke, if it did."""
-        events = Events()
+        events = Events(self._target.message_bytes)
         try:
             while not stream.answered and (chunk := await self._requests.chunk(reply)) is not None:
                 async for event in events.feed_in_steps(chunk):

@@ -105,8 +105,11 @@ class WebSocketChannel(RemoteChannel):
                 "WebSocket at %s://%s:%d as %s with headers %s", *place_of(url)[:3], subprotocols, sorted(headers)
             )
             try:
+                target = self._target
                 return await open_websocket(
-                    Upgrade(url, headers, subprotocols, self._target.certificate, self._target.connect_timeout)
+                    Upgrade(
+                        url, headers, subprotocols, target.certificate, target.connect_timeout, target.message_bytes
+                    )
                 )
             except NotUpgraded as error:
                 if attempt >= limits.ACCESS_ROUNDS or not await self._let_in(error, url, granted, attempt):
