@@ -64,10 +64,12 @@ function Found({ server, registries, isBusy }: { server: FoundServer; registries
       <span className={classes.description}>
         <Seen text={server.description} />
       </span>
-      <span className={classes.runs}>
-        <Seen text={server.name} />
+      <span className={classes.named}>
+        <span>
+          <Seen text={server.name} />
+        </span>
         {server.runs.map((line) => (
-          <span key={line}>
+          <span key={line} className={classes.runs}>
             <Seen text={line} />
           </span>
         ))}

@@ -11,9 +11,10 @@ import { CheckState, FoundTools } from "../servers/CheckResult";
 import dialogs from "../servers/Dialogs.module.css";
 import keyClasses from "../servers/Keys.module.css";
 import { Seen } from "../servers/Plain";
-import { TOKEN, withFound } from "../servers/serverKeys";
+import { namedKey, TOKEN, withFound } from "../servers/serverKeys";
 import { Warning } from "../settings/Warning";
 import { DialogFoot, FormButtons } from "../shell/DialogFoot";
+import { PlusIcon } from "../shell/icons";
 import { Unfold } from "../shell/More";
 import classes from "./Finding.module.css";
 import { ProposedKeys } from "./ProposedKeys";
@@ -86,7 +87,6 @@ function useConfigure(proposal: Proposal, onSaved: ConfigureProps["onSaved"]) {
 
 function Options({ proposal, draft, onChange }: { proposal: Proposal; draft: ProposalDraft; onChange: (draft: ProposalDraft) => void }) {
   const [isShown, setShown] = useState(false);
-  if (isUrl(proposal)) return null;
   const scripts =
     proposal.kind === "npm"
       ? { label: "Let its packages run scripts when they are installed", description: "A few need that to build a part of themselves. They run before anyone has looked at them." }
@@ -94,16 +94,27 @@ function Options({ proposal, draft, onChange }: { proposal: Proposal; draft: Pro
   return (
     <>
       <Unfold isOpen={isShown} onToggle={() => setShown(!isShown)}>
-        {isInstalled(proposal) ? "Sandbox, install scripts" : "Sandbox"}
+        {isUrl(proposal) ? "Other keys" : isInstalled(proposal) ? "Other keys, sandbox, install scripts" : "Other keys, sandbox"}
       </Unfold>
       {isShown && (
         <div className={dialogs.stack}>
-          <Checkbox
-            label="Run in a sandbox"
-            description="It can write to a folder of its own only, and sees neither your keys nor the data of Pilothouse."
-            checked={draft.sandbox}
-            onChange={(event) => onChange({ ...draft, sandbox: event.currentTarget.checked })}
-          />
+          <Button
+            size="compact-xs"
+            variant="default"
+            className={keyClasses.add}
+            leftSection={<PlusIcon size={13} />}
+            onClick={() => onChange({ ...draft, keys: [...draft.keys, namedKey()] })}
+          >
+            Add a key…
+          </Button>
+          {!isUrl(proposal) && (
+            <Checkbox
+              label="Run in a sandbox"
+              description="It can write to a folder of its own only, and sees neither your keys nor the data of Pilothouse."
+              checked={draft.sandbox}
+              onChange={(event) => onChange({ ...draft, sandbox: event.currentTarget.checked })}
+            />
+          )}
           {isInstalled(proposal) && (
             <Checkbox {...scripts} checked={draft.scripts} onChange={(event) => onChange({ ...draft, scripts: event.currentTarget.checked })} />
           )}

@@ -44,8 +44,8 @@ export function OtherWays({ onFile, onImport, onNearby, onByHand }: OtherWaysPro
             </Way>
           )}
         </FileButton>
-        <Way icon={<MachineIcon />} title="Take from this machine…" onClick={onImport}>
-          What Claude, VS Code, Cursor and others have configured here.
+        <Way icon={<MachineIcon />} title="Look on this machine" onClick={onImport}>
+          Take over what Claude, VS Code, Cursor and others have configured here.
         </Way>
         <Way icon={<NearbyIcon />} title="Look nearby…" onClick={onNearby}>
           Servers on machines that you name.

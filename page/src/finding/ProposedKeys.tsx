@@ -1,11 +1,9 @@
-import { Button } from "@mantine/core";
 import type { Proposal } from "../api/types";
 import dialogs from "../servers/Dialogs.module.css";
 import { KeyField } from "../servers/KeyField";
 import classes from "../servers/Keys.module.css";
-import { fits, namedKey, type KeyDraft } from "../servers/serverKeys";
-import { PlusIcon } from "../shell/icons";
-import { isUrl } from "./proposalDraft";
+import { fits, type KeyDraft } from "../servers/serverKeys";
+import { isDescribed, isUrl } from "./proposalDraft";
 
 interface ProposedKeysProps {
   proposal: Proposal;
@@ -18,7 +16,7 @@ interface ProposedKeysProps {
 function lead(proposal: Proposal, count: number): string {
   if (proposal.authType === "oauth" && isUrl(proposal)) return "You sign in with your browser once it is added.";
   if (count > 0) return "";
-  return proposal.authType === "none" ? "No authentication required." : "Check finds out which keys it needs.";
+  return proposal.authType === "none" && isDescribed(proposal) ? "No authentication required." : "Check finds out which keys it needs.";
 }
 
 /** The keys of a proposal, by what they are called. */
@@ -41,16 +39,6 @@ export function ProposedKeys({ proposal, keys, errors, onChange }: ProposedKeysP
           onRemove={() => onChange(keys.filter(({ row }) => row !== field.row))}
         />
       ))}
-      <Button
-        size="compact-xs"
-        variant="subtle"
-        color="gray"
-        className={classes.add}
-        leftSection={<PlusIcon size={13} />}
-        onClick={() => onChange([...keys, namedKey()])}
-      >
-        Add a key…
-      </Button>
     </fieldset>
   );
 }

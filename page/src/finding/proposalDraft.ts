@@ -2,7 +2,7 @@ import { finding } from "../api/finding";
 import type { Proposal, ServerInput } from "../api/types";
 import { answerOf, draftOf, type Draft, type Errors } from "../forms/answers";
 import { fieldOf, type Field } from "../forms/fields";
-import { describedKey, keyErrors, keyInputs, type KeyDraft } from "../servers/serverKeys";
+import { describedKey, keyErrors, keyInputs, keysOf, type KeyDraft } from "../servers/serverKeys";
 
 type ObjectField = Extract<Field, { kind: "object" }>;
 
@@ -23,6 +23,21 @@ export interface ProposalErrors {
   keys: Record<string, string | undefined>;
 }
 
+/** Tell whether it is reached at an address, and nothing is started. */
+export const isUrl = ({ kind }: Proposal) => kind === "http";
+
+/** Tell whether it is a package that is installed before it starts. */
+export const isInstalled = ({ kind }: Proposal) => kind === "npm" || kind === "pypi";
+
+/** Tell whether someone wrote down what it takes; of what was pasted nobody knows before it is tried. */
+export const isDescribed = ({ kind, source }: Proposal) => kind === "mcpb" || source.type !== "manual";
+
+/** Return the fields for its keys; an address that nobody described may want a token. */
+function keysFor(proposal: Proposal): KeyDraft[] {
+  const keys = proposal.fields.filter(({ secret }) => secret).map(describedKey);
+  return isUrl(proposal) && !isDescribed(proposal) && keys.length === 0 ? keysOf(null) : keys;
+}
+
 /** Return the fields that are no secrets, as one form. */
 export function fieldsOf(proposal: Proposal): ObjectField {
   const open = proposal.fields.filter(({ secret }) => !secret);
@@ -41,18 +56,12 @@ export function newProposalDraft(proposal: Proposal): ProposalDraft {
   }
   return {
     name: proposal.name,
-    keys: proposal.fields.filter(({ secret }) => secret).map(describedKey),
+    keys: keysFor(proposal),
     values,
     sandbox: proposal.server?.sandbox ?? false,
     scripts: proposal.server?.scripts ?? false,
   };
 }
-
-/** Tell whether it is reached at an address, and nothing is started. */
-export const isUrl = ({ kind }: Proposal) => kind === "http";
-
-/** Tell whether it is a package that is installed before it starts. */
-export const isInstalled = ({ kind }: Proposal) => kind === "npm" || kind === "pypi";
 
 /** Return what cannot stay as it is; null when all can. */
 export function errorsOf(proposal: Proposal, draft: ProposalDraft): ProposalErrors | null {

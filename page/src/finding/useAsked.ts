@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { errorText } from "../api/client";
 import { finding } from "../api/finding";
 import type { FoundServers, Recognised } from "../api/types";
-import { choicesOf, wordsOf, type Choice, type Understood } from "./asked";
+import { choicesOf, isWords, wordsOf, type Choice, type Understood } from "./asked";
 
 /** Nobody means what they have typed for less long than this. */
 const TYPING_MS = 220;
@@ -84,7 +84,8 @@ export function useAsked(file: File | null, onForget: () => void): Asked {
     choices: choicesOf(settled, understood, search?.value ?? null),
     isBusy: key !== "" && !(isCurrent && isSearched),
     isOld: isTyping || !isSearched,
-    problem: (isCurrent && meant.problem) || (isSearched && search?.problem) || "",
+    // That no package has the name of a word is nothing that went wrong.
+    problem: (isCurrent && !isWords(settled) && meant.problem) || (isSearched && search?.problem) || "",
     type: (next) => {
       setText(next);
       if (file) onForget();

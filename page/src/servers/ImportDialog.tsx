@@ -99,9 +99,9 @@ function Import({ looks, onClose, onLook }: ImportProps) {
       </p>
       <OnThisMachine files={machine.files} isLooking={machine.isLooking} chosen={chosen} onLook={machine.look} onChange={setChosen} />
       <Textarea
-        label="The file’s text"
+        label={machine.files?.length ? "Or the text of a file" : "The file’s text"}
         placeholder={'{"mcpServers": {"files": {"command": "npx", "args": ["-y", "…"]}}}'}
-        data-autofocus
+        data-autofocus={!looks || undefined}
         autosize
         minRows={machine.files?.length ? 2 : 6}
         maxRows={16}
