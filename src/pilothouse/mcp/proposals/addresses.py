@@ -50,7 +50,9 @@ def proposal_of(address: Address, blanks: Blanks | None = None) -> Proposal:
         name=name,
         kind="http",
         runs=shown_url(url),
-        server=ServerInput(name=name, url=url, wire=address.wire, headers=headers.secret, plain_headers=headers.plain),
+        server=ServerInput(
+            name=address.name, url=url, wire=address.wire, headers=headers.secret, plain_headers=headers.plain
+        ),
         source=address.source,
         fields=blanks.fields,
         auth_type="api_key" if headers.secret and blanks.auth_type == "none" else blanks.auth_type,

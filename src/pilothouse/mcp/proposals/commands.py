@@ -66,7 +66,8 @@ def proposal_of(line: Line, blanks: Blanks | None = None) -> Proposal:
     name = line.name or derived_name(package, argv[1:])
     if kind == "docker" and package.type == "command":
         name = line.name or _image_name(argv)
-    server = ServerInput(name=name, command=argv[0], args=argv[1:], env=env.secret, plain_env=env.plain)
+    # A name that nobody gave is found when it is added, so that it is no other's.
+    server = ServerInput(name=line.name, command=argv[0], args=argv[1:], env=env.secret, plain_env=env.plain)
     return Proposal(
         name=name,
         kind=kind,

@@ -51,13 +51,11 @@ class ProposalService(Proposals):
 
     async def recognise(self, owner: str, body: AnyText) -> Recognised:
         check_owner(owner)
-        if (
-            len(body.text) > limits.RECOGNISED_BYTES
-            or len(body.text.encode(errors="replace")) > limits.RECOGNISED_BYTES
-        ):
+        text = whole(body.text)
+        if len(text.encode()) > limits.RECOGNISED_BYTES:
             message = "This is too much text for a server: paste the part that is about it."
             raise PilothouseError("too_large", message)
-        asked = recognising.Asked(text=body.text, home=str(Path.home()))
+        asked = recognising.Asked(text=text, home=str(Path.home()))
         reading = await self._read(recognising.read, asked)
         if reading.package is not None:
             return await looked_up(reading.package, reading.words, self._index)

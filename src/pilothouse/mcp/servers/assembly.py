@@ -22,6 +22,7 @@ from pilothouse.types.ports import Secrets
 from pilothouse.types.server_sandbox import ServerSandbox
 
 if TYPE_CHECKING:
+    from pilothouse.mcp.packages.rooms import PackageRooms
     from pilothouse.mcp.servers.connecting import Sessions
     from pilothouse.mcp.servers.consent import Consents
     from pilothouse.mcp.servers.servers_file import ServersFile
@@ -38,6 +39,8 @@ class HostParts(msgspec.Struct, frozen=True, kw_only=True):
     notice: Callable[[Level, str, str], None]
     # Lets go on what waits until someone signed in to a server.
     signed_in: Callable[[str], Awaitable[None]]
+    # Who installs their packages.
+    packages: Lazy[PackageRooms]
     # Who puts servers into a sandbox.
     server_sandbox: Lazy[ServerSandbox] | None = None
     # How many local servers may run side by side.
@@ -75,5 +78,6 @@ def supervise(file: ServersFile, host: HostParts) -> Supervisor:
         capacity=Capacity(host.most),
         starts=asyncio.Semaphore(limits.SERVER_STARTS),
         signed_in=host.signed_in,
+        packages=host.packages,
     )
     return Supervisor(file, parts)
