@@ -148,8 +148,12 @@ class RegistryServer(TinyHttp):
         self.key = key
         # Asked before anything else; None lets the usual answer be given.
         self.answering: Callable[[Request], Answer | Awaitable[Answer] | None] = lambda _request: None
+        # Nothing is answered before this.
+        self.until: asyncio.Event | None = None
 
     async def _any(self, request: Request) -> Answer:
+        if self.until is not None:
+            await self.until.wait()
         replaced = self.answering(request)
         if replaced is not None:
             return replaced if isinstance(replaced, Answer) else await replaced

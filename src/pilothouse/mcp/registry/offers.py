@@ -1,4 +1,4 @@
-"""How a server of a registry could be added: asked for anew where the copy is old, from the copy where nobody answers."""
+"""How a server of a registry could be added: asked for anew where the copy is old, else from the copy."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _words(q: str) -> tuple[str, ...]:
 
 
 async def _answers(registry: Registry) -> str:
-    """Ask an address once whether it is a registry; return what it lacks to answer, raise `bad_request` if it is none."""
+    """Ask an address whether it is a registry; return why it does not answer yet, raise `bad_request` if it is none."""
     try:
         await OfficialClient(registry.url).page("", "", 1)
     except RegistryTrouble as trouble:
