@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilothouse.cli import server_files
+from pilothouse.mcp.servers import other_files
 from pilothouse.permissions import protected
 from pilothouse.permissions.protected import Protected
 from pilothouse.types import limits
@@ -202,7 +202,7 @@ def test_what_an_import_reads_is_not_written_to_unasked(monkeypatch: pytest.Monk
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.chdir(tmp_path)
     guard = Protected(tmp_path / "data", tmp_path / "person")
-    assert [path for _, path in server_files._candidates() if not guard.protects(str(path), None)] == []
+    assert [path for _, path in other_files.candidates(tmp_path) if not guard.protects(str(path), None)] == []
 
 
 def test_a_link_of_a_guarded_name_is_found_in_a_very_full_folder(

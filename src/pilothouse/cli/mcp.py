@@ -18,6 +18,7 @@ from pilothouse.cli.server_input import ServerForm, changed_server
 from pilothouse.cli.server_key_questions import try_with_keys
 from pilothouse.cli.server_keys import Forget, KeyForm, is_missing, refuse_unknown, show_keys, with_keys, without_keys
 from pilothouse.cli.server_proposals import ANYTHING, AnyForm, named_server, settled
+from pilothouse.cli.server_sharing import export, nearby
 from pilothouse.cli.server_tools import call, show_change, tools
 from pilothouse.cli.server_update import updated
 from pilothouse.cli.servers import NO_SERVERS, find, switched_on, try_server
@@ -262,3 +263,5 @@ command(app)(call)
 command(app)(status)
 command(app)(logs)
 command(app, "import")(import_file)
+command(app)(export)
+command(app)(nearby)

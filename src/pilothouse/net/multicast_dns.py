@@ -45,7 +45,9 @@ class _Record(NamedTuple):
     end: int
 
 
-async def announced(service: str, seconds: float = limits.ANNOUNCED_WAIT, group: tuple[str, int] = GROUP) -> list[Announced]:
+async def announced(
+    service: str, seconds: float = limits.ANNOUNCED_WAIT, group: tuple[str, int] = GROUP
+) -> list[Announced]:
     """Return who announces a service ("_mcp._tcp.local") on any network of this machine; nobody where there is none."""
     heard: list[tuple[str, bytes]] = []
     full = asyncio.get_running_loop().create_future()

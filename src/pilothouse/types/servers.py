@@ -482,7 +482,7 @@ class ImportRequest(Body, frozen=True):
     """The text of another program's settings file."""
 
     text: str = ""
-    # Or the path of one that `other_files` lists.
+    # Or the path of one that `other_files` lists; beside a text it only says where that stood.
     file: str = ""
     # The names of those to take; empty takes all.
     only: tuple[str, ...] = ()

@@ -61,9 +61,11 @@ def folders(platform: str = sys.platform, environ: Mapping[str, str] = os.enviro
 
 def candidates(project: Path, where: Folders | None = None) -> list[tuple[str, Path]]:
     """Return where the servers of other programs may be, the person's first, then those of a project."""
-    found = [*_of_person(where or folders()), *_of_project(project)]
-    # A project may be the home folder: a file is one program's.
-    return [(program, path) for path, program in {path: program for program, path in reversed(found)}.items()][::-1]
+    found: dict[Path, str] = {}
+    for program, path in (*_of_person(where or folders()), *_of_project(project)):
+        # A project may be the home folder: each file is named once.
+        found.setdefault(path, program)
+    return [(program, path) for path, program in found.items()]
 
 
 def user_path(program: OtherProgram, where: Folders | None = None) -> Path | None:

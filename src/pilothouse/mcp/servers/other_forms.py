@@ -99,7 +99,7 @@ def _count_seconds(made: JsonObject) -> None:
 
 
 def bridged(raw: JsonObject) -> JsonObject | None:
-    """Return the address behind `npx mcp-remote URL`, which programs need that reach none themselves; None otherwise."""
+    """Return the address behind `npx mcp-remote URL`, which programs need that reach none themselves; else None."""
     args = raw.get("args")
     if raw.get("command") not in ("npx", "bunx", "pnpx") or not isinstance(args, list):
         return None

@@ -72,9 +72,7 @@ class OtherProgramService(OtherPrograms):
 
     def _look(self, program: str, path: Path) -> OtherFile:
         try:
-            return OtherFile(
-                program=program, path=str(path), servers=self._asked(importing.names_in, _text(path))
-            )
+            return OtherFile(program=program, path=str(path), servers=self._asked(importing.names_in, _text(path)))
         except PilothouseError as error:
             return OtherFile(program=program, path=str(path), problem=visible(error.message))
 
@@ -88,7 +86,7 @@ class OtherProgramService(OtherPrograms):
         )
 
     def _imported(self, body: ImportRequest) -> importing.File:
-        text = _text(_listed(body.file)[1]) if body.file else body.text
+        text = body.text if body.text or not body.file else _text(_listed(body.file)[1])
         return importing.chosen(self._asked(importing.read, text), body.only)
 
     def _asked(self, function: Callable[[str], _Returned], text: str) -> _Returned:
@@ -112,18 +110,21 @@ def _project(folder: str) -> Path:
 def _listed(file: str) -> tuple[str, Path]:
     """Return the program and the path of a file that is one of those that other programs keep servers in."""
     path = at_home(file)
-    if "\0" not in file and path.is_absolute():
-        for program, each in candidates(project_of(path) or Path.cwd()):
-            if each == path:
-                return program, path
+    if "\0" not in file and path.is_absolute() and (program := _program_of(path)):
+        return program, path
     message = f"“{visible(file)}” is none of the files that other programs keep their servers in."
     raise PilothouseError("bad_request", message, fix="Choose one of the list, or give its text.")
+
+
+def _program_of(path: Path) -> str:
+    return next((program for program, each in candidates(project_of(path) or Path.cwd()) if each == path), "")
 
 
 def _with_origin(body: ImportRequest) -> ImportRequest:
     if body.origin or not body.file:
         return body
-    return msgspec.structs.replace(body, origin=_listed(body.file)[0])
+    path = at_home(body.file)
+    return msgspec.structs.replace(body, origin=_program_of(path) or path.name)
 
 
 def _text(path: Path) -> str:
