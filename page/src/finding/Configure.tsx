@@ -6,12 +6,13 @@ import { FieldView } from "../forms/FieldView";
 import { focusError } from "../forms/focusError";
 import { changeServers, needsConsent } from "../servers/actions";
 import { AskedFirst } from "../servers/AskedFirst";
-import { useCheck } from "../servers/checking";
+import { useCheck, type Check } from "../servers/checking";
 import { CheckState, FoundTools } from "../servers/CheckResult";
 import dialogs from "../servers/Dialogs.module.css";
 import keyClasses from "../servers/Keys.module.css";
 import { Seen } from "../servers/Plain";
 import { namedKey, TOKEN, withFound } from "../servers/serverKeys";
+import { Working } from "../servers/Working";
 import { Warning } from "../settings/Warning";
 import { DialogFoot, FormButtons } from "../shell/DialogFoot";
 import { PlusIcon } from "../shell/icons";
@@ -182,7 +183,7 @@ function ProposalForm({ proposal, onBack, onSaved }: { proposal: Proposal } & Pi
         <Said proposal={proposal} />
         <Fields proposal={proposal} draft={draft} errors={errors} onChange={change} />
         {check.name === "done" && <FoundTools result={check.result} />}
-        <DialogFoot problem={problem} said={<CheckState check={check} onStop={stop} />}>
+        <DialogFoot problem={problem} said={<Progress isSaving={isSaving} proposal={proposal} check={check} onStop={stop} />}>
           <Button variant="default" className={keyClasses.check} disabled={isSaving || check.name === "running"} onClick={() => start()}>
             Check
           </Button>
@@ -194,6 +195,12 @@ function ProposalForm({ proposal, onBack, onSaved }: { proposal: Proposal } & Pi
       {isAsking && <AskedFirst consent={check.consent} isNew onBack={stop} onStart={() => start(check.consent.fingerprint)} />}
     </>
   );
+}
+
+/** What is done meanwhile, beside the buttons: an index of packages takes seconds to answer. */
+function Progress({ isSaving, proposal, check, onStop }: { isSaving: boolean; proposal: Proposal; check: Check; onStop: () => void }) {
+  if (isSaving && isInstalled(proposal)) return <Working>Looking up its package…</Working>;
+  return <CheckState check={check} onStop={onStop} />;
 }
 
 /** Which of the ways is taken, where there are several. */

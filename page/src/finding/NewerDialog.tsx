@@ -1,37 +1,19 @@
-import { Button, Loader } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { errorText } from "../api/client";
 import { finding } from "../api/finding";
 import type { PackageUpdate, ServerView } from "../api/types";
-import { Elapsed } from "../chat/Elapsed";
 import { changeServers } from "../servers/actions";
 import { WhatStarts } from "../servers/ConsentDialog";
 import dialogs from "../servers/Dialogs.module.css";
-import keys from "../servers/Keys.module.css";
+import { Working } from "../servers/Working";
 import { Dialog } from "../shell/Dialog";
 import { DialogFoot } from "../shell/DialogFoot";
 import { Said } from "../shell/Said";
-import { hostNow } from "../store/clock";
-
-/** Something that takes a while, with its time. */
-function Working({ since, children }: { since: number; children: string }) {
-  return (
-    <div className={keys.running}>
-      <Loader size={14} aria-hidden />
-      <span>
-        <span role="status">{children}</span>{" "}
-        <span aria-hidden>
-          <Elapsed since={since} />
-        </span>
-      </span>
-    </div>
-  );
-}
 
 function useNewer(id: string, onClose: () => void) {
   const [update, setUpdate] = useState<PackageUpdate | null>(null);
   const [problem, setProblem] = useState("");
-  const [since, setSince] = useState(hostNow);
   const [isTaking, setTaking] = useState(false);
   useEffect(() => {
     const leaving = new AbortController();
@@ -44,22 +26,21 @@ function useNewer(id: string, onClose: () => void) {
   }, [id]);
   const take = () => {
     if (!update?.consent) return;
-    setSince(hostNow());
     setTaking(true);
     setProblem("");
     changeServers(finding.update(id, update.newest, update.consent.fingerprint))
       .then(onClose, (error: unknown) => setProblem(errorText(error)))
       .finally(() => setTaking(false));
   };
-  return { update, problem, since, isTaking, take };
+  return { update, problem, isTaking, take };
 }
 
 function Newer({ server, onClose }: { server: ServerView; onClose: () => void }) {
-  const { update, problem, since, isTaking, take } = useNewer(server.id, onClose);
-  const said = isTaking ? <Working since={since}>Installing…</Working> : undefined;
+  const { update, problem, isTaking, take } = useNewer(server.id, onClose);
+  const said = isTaking ? <Working>Installing…</Working> : undefined;
   return (
     <div className={dialogs.stack}>
-      {!update && !problem && <Working since={since}>Looking for a newer version…</Working>}
+      {!update && !problem && <Working>Looking for a newer version…</Working>}
       {update && (
         <p role="status" className="ph-lead">
           <Said text={update.message || `${update.version} is installed, the newest is ${update.newest}.`} />

@@ -1,6 +1,6 @@
 import { lazy, Suspense, useRef, type Dispatch, type ReactNode, type SetStateAction } from "react";
 import type { ServerView } from "../api/types";
-import { needsConsent } from "./actions";
+import { isLookedUp, needsConsent } from "./actions";
 import { ConsentDialog } from "./ConsentDialog";
 import { LogDialog } from "./LogDialog";
 import { ServerForm } from "./ServerForm";
@@ -103,7 +103,7 @@ export function ServerDialogs({ opened, servers, onOpen, onSaved }: DialogsProps
   // What was just saved may have to be looked at before it starts.
   const saved = (made: ServerView, wantsSignIn: boolean) => {
     onSaved(made);
-    const next = needsConsent(made) ? "consent" : wantsSignIn ? "sign-in" : null;
+    const next = needsConsent(made) || isLookedUp(made) ? "consent" : wantsSignIn ? "sign-in" : null;
     instead(next && { kind: next, id: made.id });
   };
   const added = () => instead(null);

@@ -8,7 +8,7 @@ import { tell } from "../shell/messages";
 import { navigate, settingsPath } from "../shell/router";
 import { Place, Warning } from "../settings/Warning";
 import { useApp } from "../store/store";
-import { changeServers, loadServers, needsConsent } from "./actions";
+import { changeServers, isLookedUp, loadServers, needsConsent } from "./actions";
 import { RoomLinks } from "./RoomLinks";
 import { ServerDialogs, type Opened } from "./ServerDialogs";
 import { ServerRow } from "./ServerRow";
@@ -99,7 +99,7 @@ export function Servers() {
   const chosen = shown.find(({ id }) => id === selected) ?? null;
   const toggle = async (server: ServerView, enabled: boolean) => {
     const now = await changeServers(api.patchServer(server.id, { enabled }));
-    if (needsConsent(now)) setOpened({ kind: "consent", id: now.id });
+    if (needsConsent(now) || isLookedUp(now)) setOpened({ kind: "consent", id: now.id });
   };
   return (
     <section aria-label="MCP servers" className={classes.section}>

@@ -1,12 +1,11 @@
 import { useEffect, useRef, useState } from "react";
 import { api, errorText } from "../api/client";
 import type { Consent, ServerCheck, ServerChecked } from "../api/types";
-import { hostNow } from "../store/clock";
 
 /** How far a check is. */
 export type Check =
   | { name: "none" }
-  | { name: "running"; since: number }
+  | { name: "running" }
   | { name: "asking"; consent: Consent }
   | { name: "done"; result: ServerChecked };
 
@@ -42,7 +41,7 @@ export function useCheck(onDone: (result: ServerChecked) => void) {
     const mine = new AbortController();
     running.current = mine;
     setAgreed(fingerprint);
-    setCheck({ name: "running", since: hostNow() });
+    setCheck({ name: "running" });
     const done = (result: ServerChecked) => {
       setCheck({ name: "done", result });
       setStarted(result.fingerprint);
