@@ -183,9 +183,6 @@ export const api = {
   serverLog: (id: string) => take(client.GET("/api/servers/{id}/log", at(id))),
   serverStatus: () => take(client.GET("/api/servers/status")),
   switchServers: (ids: string[], enabled: boolean) => take(client.PATCH("/api/servers", { body: { ids, enabled } })),
-  importQuestions: (text: string) => take(client.POST("/api/servers/import/questions", { body: { text } })),
-  importServers: (text: string, origin: string, answers: Record<string, string | null>) =>
-    take(client.POST("/api/servers/import", { body: { text, origin, answers } })),
   tools: (onPart: (found: ToolList) => void) =>
     whole((query) => take(client.GET("/api/tools", { params: { query } })), onPart),
   tryTool: (serverId: string, tool: string, args: Record<string, unknown>) =>

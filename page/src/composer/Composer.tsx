@@ -122,7 +122,7 @@ export function Composer({ draftId }: { draftId: string }) {
     setProblem(isRefused ? `${model?.name ?? "This model"} does not take images. Choose another model first.` : laterWords(files) || null);
     if (images.length && takesImages) addFiles(images);
   };
-  useDropped(take);
+  useDropped(take, "Drop images to attach them to your message.");
   const onPaste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files];
     // A copied text may bring other things along; only pictures are worth more than its words.

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import classes from "./DropHint.module.css";
-import { drop, hasFiles, hover, takesFiles } from "./drops";
+import { drop, dropHint, hasFiles, hover } from "./drops";
 
 /** Browsers tell at least this often that something is dragged; silence means it has gone. */
 const SILENCE_MS = 600;
@@ -36,7 +36,7 @@ export function DropHint() {
   if (!isDragging) return null;
   return (
     <div className={classes.hint} role="status">
-      <p>{takesFiles() ? "Drop images to attach them to your message." : "Files are attached in a conversation."}</p>
+      <p>{dropHint()}</p>
     </div>
   );
 }

@@ -3,23 +3,27 @@ import { tell } from "../shell/messages";
 
 type Receive = (files: File[]) => void;
 
-/** The box that takes what is dropped anywhere on the page; null where there is none. */
-let receiver: Receive | null = null;
+interface Receiver {
+  receive: Receive;
+  /** What becomes of files that are dropped now, in one sentence. */
+  hint: string;
+}
 
-/** Tell whether something on the page takes files now. */
-export const takesFiles = () => receiver !== null;
+/** Those that take what is dropped anywhere on the page; the last one gets it: a dialog lies above the page. */
+const receivers: Receiver[] = [];
+
+/** Return what to say while files are dragged. */
+export const dropHint = () => receivers.at(-1)?.hint ?? "Files are attached in a conversation.";
 
 /** Take the files that are dropped anywhere on the page, for as long as this is drawn. */
-export function useDropped(receive: Receive): void {
+export function useDropped(receive: Receive, hint: string): void {
   const latest = useRef(receive);
   latest.current = receive;
   useEffect(() => {
-    const mine: Receive = (files) => latest.current(files);
-    receiver = mine;
-    return () => {
-      if (receiver === mine) receiver = null;
-    };
-  }, []);
+    const mine: Receiver = { receive: (files) => latest.current(files), hint };
+    receivers.push(mine);
+    return () => void receivers.splice(receivers.indexOf(mine), 1);
+  }, [hint]);
 }
 
 const isEditable = (target: EventTarget | null) =>
@@ -36,12 +40,13 @@ export function hover(event: DragEvent): void {
   if (event.dataTransfer) event.dataTransfer.dropEffect = hasFiles(event) ? "copy" : "none";
 }
 
-/** Give dropped files to the box; say in one sentence where they can be dropped when there is none. */
+/** Give dropped files to who takes them; say in one sentence where they can be dropped when nobody does. */
 export function drop(event: DragEvent): void {
   if (!hasFiles(event) && isEditable(event.target)) return;
   event.preventDefault();
   const files = [...(event.dataTransfer?.files ?? [])];
   if (!files.length) return;
-  if (receiver) receiver(files);
+  const receiver = receivers.at(-1);
+  if (receiver) receiver.receive(files);
   else tell(new Error("Files are attached in a conversation. Open one and drop them there."));
 }

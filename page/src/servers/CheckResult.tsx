@@ -1,8 +1,7 @@
-import { Button, Loader } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import { withFix } from "../api/client";
 import type { ServerChecked } from "../api/types";
-import { Elapsed } from "../chat/Elapsed";
 import { seconds } from "../chat/words";
 import { Failure } from "../settings/Warning";
 import { CheckIcon, ChevronIcon, KeyIcon } from "../shell/icons";
@@ -11,29 +10,22 @@ import type { Check } from "./checking";
 import classes from "./Keys.module.css";
 import { Seen } from "./Plain";
 import { counted } from "./words";
+import { Working } from "./Working";
 
-function Running({ since, onStop }: { since: number; onStop: () => void }) {
-  return (
-    <div className={classes.running}>
-      <Loader size={14} aria-hidden />
-      <span>
-        <span role="status">Trying it once…</span>{" "}
-        <span aria-hidden>
-          <Elapsed since={since} />
-        </span>
-      </span>
-      <Button size="compact-xs" variant="default" onClick={onStop}>
-        Stop
-      </Button>
-    </div>
+function Running({ onStop }: { onStop: () => void }) {
+  const stop = (
+    <Button size="compact-xs" variant="default" onClick={onStop}>
+      Stop
+    </Button>
   );
+  return <Working action={stop}>Trying it once…</Working>;
 }
 
 const isLacking = ({ keys }: ServerChecked) => keys.some(({ source }) => source === "missing");
 
 /** How a check goes and how it went, beside the buttons. */
 export function CheckState({ check, onStop }: { check: Check; onStop: () => void }) {
-  if (check.name === "running") return <Running since={check.since} onStop={onStop} />;
+  if (check.name === "running") return <Running onStop={onStop} />;
   if (check.name !== "done") return null;
   const { ok, message, fix, needsSignIn, toolCount, seconds: took } = check.result;
   if (ok) {

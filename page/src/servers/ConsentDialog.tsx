@@ -1,15 +1,16 @@
 import { Button, Radio } from "@mantine/core";
 import { useEffect, useState, type ReactNode } from "react";
-import { api, errorText } from "../api/client";
+import { api, errorText, withFix } from "../api/client";
 import type { Consent, ServerView } from "../api/types";
 import { ARMING_MS } from "../approvals/useArmed";
 import { Warning } from "../settings/Warning";
 import { Dialog } from "../shell/Dialog";
 import { DialogFoot } from "../shell/DialogFoot";
 import { useApp } from "../store/store";
-import { changeServers } from "./actions";
+import { changeServers, isLookedUp } from "./actions";
 import classes from "./Dialogs.module.css";
-import { Plain } from "./Plain";
+import { Plain, Seen } from "./Plain";
+import { Working } from "./Working";
 
 function Sentences({ title, lines }: { title: string; lines: readonly string[] }) {
   if (lines.length === 0) return null;
@@ -46,7 +47,8 @@ function Command({ consent }: { consent: Consent }) {
         <dd>
           <Plain text={consent.program} />
         </dd>
-        {consent.installs.length ? null : (
+        {/* A package that is still to be installed is nobody's. */}
+        {!(consent.installs.length > 0 && !consent.programOwner) && (
           <>
             <dt>Owned by</dt>
             <dd>{consent.programOwner || "unknown"}</dd>
@@ -63,16 +65,16 @@ function Command({ consent }: { consent: Consent }) {
   );
 }
 
-/** What is installed before the program starts: which package, at which version, with which content. */
-function Installs({ lines }: { lines: readonly string[] }) {
-  if (!lines.length) return null;
+/** What comes onto the machine before it starts. */
+function Installed({ lines }: { lines: readonly string[] }) {
+  if (lines.length === 0) return null;
   return (
     <>
-      <h3 className={classes.subtitle}>What is installed first</h3>
-      <ul className={classes.files} aria-label="What is installed first">
+      <h3 className={classes.subtitle}>Installed first</h3>
+      <ul className={classes.files} aria-label="Installed first">
         {lines.map((line) => (
-          <li key={line}>
-            <Plain text={line} />
+          <li key={line} className={classes.quiet}>
+            <Seen text={line} />
           </li>
         ))}
       </ul>
@@ -82,6 +84,7 @@ function Installs({ lines }: { lines: readonly string[] }) {
 
 /** What it is bound to beside the program, which is shown above. */
 function Bound({ files }: { files: readonly string[] }) {
+  if (files.length === 0) return null;
   return (
     <>
       <h3 className={classes.subtitle}>You are asked again when one of these changes</h3>
@@ -108,9 +111,9 @@ export function WhatStarts({ consent, children }: { consent: Consent; children?:
       </p>
       <Sentences title="Changed since you agreed" lines={consent.changes} />
       <Sentences title="Look twice" lines={consent.warnings} />
-      <Installs lines={consent.installs} />
       <Command consent={consent} />
-      {consent.files.length ? <Bound files={consent.files} /> : null}
+      <Installed lines={consent.installs} />
+      {consent.files.length > 0 && <Bound files={consent.files} />}
     </>
   );
 }
@@ -203,6 +206,25 @@ function Asking({ server, consent, onClose }: { server: ServerView; consent: Con
   );
 }
 
+/** What there is to agree to is looked up, could not be found out, or is agreed to meanwhile. */
+function NothingYet({ server, onClose }: { server: ServerView; onClose: () => void }) {
+  const problem = server.state === "error" ? withFix(server.lastError, server.fix) : "";
+  return (
+    <div className={classes.stack}>
+      {isLookedUp(server) ? (
+        <Working>Looking up its package…</Working>
+      ) : (
+        !problem && <p className="ph-lead">There is nothing to agree to any more.</p>
+      )}
+      <DialogFoot problem={problem}>
+        <Button variant="default" data-autofocus onClick={onClose}>
+          Close
+        </Button>
+      </DialogFoot>
+    </div>
+  );
+}
+
 /** Shows a command in full before it starts for the first time, or after it changed. */
 export function ConsentDialog({ server, onClose }: { server: ServerView | null; onClose: () => void }) {
   return (
@@ -220,7 +242,7 @@ export function ConsentDialog({ server, onClose }: { server: ServerView | null; 
         shown.consent ? (
           <Asking key={shown.id} server={shown} consent={shown.consent} onClose={onClose} />
         ) : (
-          <p className="ph-lead">There is nothing to agree to any more.</p>
+          <NothingYet key={shown.id} server={shown} onClose={onClose} />
         )
       }
     </Dialog>

@@ -4,7 +4,7 @@ import type { ImportQuestion } from "../api/types";
 import { DialogFoot, FormButtons } from "../shell/DialogFoot";
 import classes from "./Dialogs.module.css";
 
-export type Answers = Record<string, string | null>;
+import type { Answers } from "./importing";
 
 interface FieldProps {
   question: ImportQuestion;

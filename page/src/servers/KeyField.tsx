@@ -30,7 +30,7 @@ const hints: Record<KeySource, string> = {
 };
 
 function hintOf(field: KeyDraft): string {
-  const isOptional = field.id === TOKEN && field.from === "paste" && !isKept(field);
+  const isOptional = field.id === TOKEN && field.from === "paste" && !field.isNeeded && !isKept(field);
   return isOptional ? `Only if you were given one. ${hints.paste}` : hints[field.from];
 }
 
@@ -47,6 +47,7 @@ function Value({ field, isFirst, error, id, onChange }: Omit<KeyFieldProps, "isU
     value: field.typed[from],
     error: error !== undefined,
     "aria-describedby": `${id}-about`,
+    "aria-required": field.isNeeded || undefined,
     "data-autofocus": isFirst || undefined,
   };
   const type = (value: string) => onChange({ ...field, typed: { ...field.typed, [from]: value } });
@@ -73,6 +74,19 @@ function Value({ field, isFirst, error, id, onChange }: Omit<KeyFieldProps, "isU
   );
 }
 
+/** Leads to where a key is made. A stranger named the place, so its host is shown, and nothing else than a page is opened. */
+function WhereToGet({ link, title }: { link: string; title: string }) {
+  if (!URL.canParse(link) || new URL(link).protocol !== "https:") return null;
+  return (
+    <>
+      {" "}
+      <a href={link} target="_blank" rel="noopener noreferrer" className={classes.link}>
+        Where to get it<span className="ph-hidden"> ({title})</span>: {new URL(link).host}
+      </a>
+    </>
+  );
+}
+
 /** One key: what it is called, where it comes from, and the field for it. */
 export function KeyField({ field, isUrl, isFirst, error, onChange, onRemove }: KeyFieldProps) {
   const id = useId();
@@ -95,7 +109,7 @@ export function KeyField({ field, isUrl, isFirst, error, onChange, onRemove }: K
             onChange={(event) => onChange({ ...field, name: event.currentTarget.value })}
           />
         ) : (
-          <label htmlFor={id} className={classes.label}>
+          <label htmlFor={id} className={classes.label} data-needed={field.isNeeded || undefined}>
             {title}
           </label>
         )}
@@ -133,6 +147,7 @@ export function KeyField({ field, isUrl, isFirst, error, onChange, onRemove }: K
           </span>
         )}
         {hintOf(field)}
+        <WhereToGet link={field.link} title={title} />
       </p>
     </div>
   );

@@ -47,6 +47,7 @@ function Facts({ server }: { server: ServerView }) {
       <Fact name={server.transport === "http" ? "Address" : "Command"}>
         <code className={classes.code}>{server.address}</code>
       </Fact>
+      {server.package.version && <Fact name="Version">{server.package.version}, pinned</Fact>}
       {server.transport === "http" && <Fact name="Transport">{wires[server.wire]}</Fact>}
       {server.protocolVersion && (
         <Fact name="Protocol">
@@ -240,6 +241,14 @@ export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: 
             Test
           </Button>
         )}
+        {server.package.version && (
+          <Button size="compact-sm" variant="default" onClick={() => onOpen("newer")}>
+            Look for a newer version
+          </Button>
+        )}
+        <Button size="compact-sm" variant="default" onClick={() => onOpen("export")}>
+          Copy for another program…
+        </Button>
         <TestResult doing={isTesting ? "Connecting…" : ""} result={result && { ok: result.ok, message: words(result, server.lastError) }} />
       </div>
     </div>

@@ -1,14 +1,14 @@
 import { Button } from "@mantine/core";
 import { useEffect, useRef, useState, type FormEvent, type RefObject } from "react";
 import { api, errorText } from "../api/client";
-import type { Consent, ServerChecked, ServerView } from "../api/types";
+import type { ServerChecked, ServerView } from "../api/types";
 import { focusError } from "../forms/focusError";
 import { Dialog } from "../shell/Dialog";
 import { DialogFoot, FormButtons } from "../shell/DialogFoot";
 import { changeServers, needsConsent } from "./actions";
+import { AskedFirst } from "./AskedFirst";
 import { useCheck, type Check } from "./checking";
 import { CheckState, FoundTools } from "./CheckResult";
-import { WhatStarts } from "./ConsentDialog";
 import classes from "./Dialogs.module.css";
 import keyClasses from "./Keys.module.css";
 import { check, draftOf, newDraft, toInput, type DraftErrors, type ServerDraft } from "./serverDraft";
@@ -87,7 +87,7 @@ function useServerForm({ server, onSaved }: FormProps) {
   };
   const start = (fingerprint?: string) => {
     setProblem("");
-    if (isRight()) checking.start(draft, fingerprint);
+    if (isRight()) checking.start(Promise.resolve({ server: toInput(draft), id: draft.id ?? "" }), fingerprint);
   };
   return { form, draft, errors, isSaving, problem, change, submit, start, wantsSignIn, check: checking.check, stop: checking.stop };
 }
@@ -95,34 +95,6 @@ function useServerForm({ server, onSaved }: FormProps) {
 /** Of one that does not answer nobody knows. */
 const needsNothing = (server: ServerView | "new") =>
   server !== "new" && server.state !== "error" && server.authType === "none" && server.keys.length === 0;
-
-interface AskedProps {
-  consent: Consent;
-  isNew: boolean;
-  onBack: () => void;
-  onStart: () => void;
-}
-
-/** What a check would start, before it does. */
-function Asked({ consent, isNew, onBack, onStart }: AskedProps) {
-  const back = useRef<HTMLButtonElement>(null);
-  useEffect(() => back.current?.focus(), []);
-  return (
-    <section aria-label="What the check starts" className={classes.stack}>
-      <h3 className={classes.subtitle}>Start this once?</h3>
-      <WhatStarts consent={consent}>
-        It is stopped again at once, and nothing of it is kept. If you then {isNew ? "add" : "save"} it unchanged, you are not
-        asked again.
-      </WhatStarts>
-      <DialogFoot>
-        <Button ref={back} variant="default" onClick={onBack}>
-          Back
-        </Button>
-        <Button onClick={onStart}>Start once</Button>
-      </DialogFoot>
-    </section>
-  );
-}
 
 const words = ({ id }: ServerDraft, wantsSignIn: boolean) => `${id ? "Save" : "Add"}${wantsSignIn ? " and sign in" : ""}`;
 
@@ -146,7 +118,7 @@ function Form(props: FormProps) {
         </DialogFoot>
       </form>
       {isAsking(now) && (
-        <Asked consent={now.consent} isNew={draft.id === null} onBack={stop} onStart={() => start(now.consent.fingerprint)} />
+        <AskedFirst consent={now.consent} isNew={draft.id === null} onBack={stop} onStart={() => start(now.consent.fingerprint)} />
       )}
     </>
   );

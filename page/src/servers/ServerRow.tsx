@@ -9,7 +9,7 @@ import { ActionChip, StatusChip } from "./StatusChip";
 import { stateName, waiting } from "./words";
 
 /** What a row can open. */
-export type Opening = "consent" | "sign-in" | "key" | "tools" | "log";
+export type Opening = "consent" | "sign-in" | "key" | "tools" | "log" | "newer" | "export";
 
 export interface ServerRowProps {
   server: ServerView;

@@ -1,29 +1,22 @@
-import { TextInput } from "@mantine/core";
-import { useEffect, useState, type Dispatch, type KeyboardEvent, type SetStateAction } from "react";
+import { Button, TextInput } from "@mantine/core";
+import { useEffect, useState, type KeyboardEvent } from "react";
 import { api } from "../api/client";
 import type { ServerView } from "../api/types";
+import { useDropped } from "../composer/drops";
 import { SearchIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { navigate, settingsPath } from "../shell/router";
 import { Place, Warning } from "../settings/Warning";
 import { useApp } from "../store/store";
-import { changeServers, loadServers, needsConsent } from "./actions";
-import { ConsentDialog } from "./ConsentDialog";
-import { ImportDialog } from "./ImportDialog";
-import { LogDialog } from "./LogDialog";
+import { changeServers, isLookedUp, loadServers, needsConsent } from "./actions";
 import { RoomLinks } from "./RoomLinks";
-import { ServerForm } from "./ServerForm";
-import { SignInDialog } from "./SignInDialog";
-import { ServerRow, type Opening } from "./ServerRow";
+import { ServerDialogs, type Opened } from "./ServerDialogs";
+import { ServerRow } from "./ServerRow";
 import classes from "./Servers.module.css";
 import { Toolbar } from "./Toolbar";
-import { ToolsDialog } from "./ToolsDialog";
 
 /** From this many servers on, a field finds them. */
 const MANY = 8;
-
-/** Which dialog is open, and for which server. */
-type Opened = { kind: Opening | "form" | "import"; id: string | null; next?: readonly string[] } | null;
 
 const fits = (server: ServerView, query: string) =>
   `${server.name} ${server.address} ${server.label}`.toLowerCase().includes(query.trim().toLowerCase());
@@ -32,8 +25,8 @@ const fits = (server: ServerView, query: string) =>
 function asked(): { opened: Opened; server: string | null } {
   const query = new URLSearchParams(location.search);
   const [signIn, key] = [query.get("sign-in"), query.get("key")];
-  const form: Opened = query.has("add") ? { kind: "form", id: null } : null;
-  const opened: Opened = signIn ? { kind: "sign-in", id: signIn } : key ? { kind: "key", id: key } : form;
+  const find: Opened = query.has("add") ? { kind: "find", id: null } : null;
+  const opened: Opened = signIn ? { kind: "sign-in", id: signIn } : key ? { kind: "key", id: key } : find;
   return { opened, server: query.get("server") ?? signIn ?? key };
 }
 
@@ -72,49 +65,15 @@ function Find({ count, query, onChange }: { count: number; query: string; onChan
   );
 }
 
-function focusRow(id: string): void {
-  requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-server="${CSS.escape(id)}"] [data-pick]`)?.focus());
-}
-
-interface DialogsProps {
-  opened: Opened;
-  servers: readonly ServerView[];
-  onOpen: Dispatch<SetStateAction<Opened>>;
-  onSaved: (server: ServerView) => void;
-}
-
-function Dialogs({ opened, servers, onOpen, onSaved }: DialogsProps) {
-  const close = () => onOpen(null);
-  // What was begun in a dialog may end after another one was opened, which then stays.
-  const instead = (next: Opened) => onOpen((now) => (now === opened ? next : now));
-  const server = servers.find(({ id }) => id === opened?.id) ?? null;
-  const of = (kind: Opening) => (opened?.kind === kind ? server : null);
-  // What was just saved may have to be looked at before it starts.
-  const saved = (made: ServerView, wantsSignIn: boolean) => {
-    onSaved(made);
-    const next = needsConsent(made) ? "consent" : wantsSignIn ? "sign-in" : null;
-    instead(next && { kind: next, id: made.id });
-  };
-  const isForm = opened?.kind === "form" || (opened?.kind === "key" && server !== null);
-  const key = opened?.kind === "key" && server ? (server.keys.find(({ source }) => source === "missing") ?? server.keys[0]) : null;
-  // Commands that came together are looked at one after the other.
-  const look = (ids: readonly string[]) => {
-    const [id, ...next] = ids;
-    instead(id ? { kind: "consent", id, next } : null);
-  };
-  const decided = () => {
-    if (opened?.id) focusRow(opened.id);
-    look(opened?.next ?? []);
-  };
+/** Leads to the first one. */
+function None({ onFind }: { onFind: () => void }) {
   return (
-    <>
-      <ServerForm server={isForm ? (server ?? "new") : null} at={key?.id ?? null} onClose={close} onSaved={saved} />
-      <ConsentDialog server={of("consent")} onClose={decided} />
-      <SignInDialog server={of("sign-in")} onClose={close} />
-      <ToolsDialog server={of("tools")} onClose={close} />
-      <LogDialog server={of("log")} onClose={close} />
-      <ImportDialog opened={opened?.kind === "import"} onClose={close} onLook={look} />
-    </>
+    <div className={classes.none}>
+      <p className="ph-lead">No servers yet. Find one by a word or two, or paste what its page says.</p>
+      <Button size="xs" variant="light" leftSection={<SearchIcon size={14} />} onClick={onFind}>
+        Find a server…
+      </Button>
+    </div>
   );
 }
 
@@ -135,10 +94,12 @@ export function Servers() {
     if (!fits(made, query)) setQuery("");
     setSelected(made.id);
   };
+  const find = (file: File | null) => setOpened({ kind: "find", id: null, file });
+  useDropped(([file]) => file && find(file), "Drop a bundle (.mcpb) or a settings file to add its servers.");
   const chosen = shown.find(({ id }) => id === selected) ?? null;
   const toggle = async (server: ServerView, enabled: boolean) => {
     const now = await changeServers(api.patchServer(server.id, { enabled }));
-    if (needsConsent(now)) setOpened({ kind: "consent", id: now.id });
+    if (needsConsent(now) || isLookedUp(now)) setOpened({ kind: "consent", id: now.id });
   };
   return (
     <section aria-label="MCP servers" className={classes.section}>
@@ -164,17 +125,15 @@ export function Servers() {
             />
           ))}
         </ul>
-        {shown.length === 0 && (
-          <p className={`ph-lead ${classes.none}`}>{servers.length ? "No server fits." : "No servers yet. Add the first below."}</p>
-        )}
+        {shown.length === 0 && (servers.length ? <p className={`ph-lead ${classes.none}`}>No server fits.</p> : <None onFind={() => find(null)} />)}
         <Toolbar
           chosen={chosen}
-          onAdd={() => setOpened({ kind: "form", id: null })}
+          onAdd={() => find(null)}
           onEdit={() => chosen && setOpened({ kind: "form", id: chosen.id })}
           onImport={() => setOpened({ kind: "import", id: null })}
         />
       </div>
-      <Dialogs opened={opened} servers={servers} onOpen={setOpened} onSaved={saved} />
+      <ServerDialogs opened={opened} servers={servers} onOpen={setOpened} onSaved={saved} />
     </section>
   );
 }

@@ -1,13 +1,11 @@
 import { useEffect, useRef, useState } from "react";
 import { api, errorText } from "../api/client";
-import type { Consent, ServerChecked } from "../api/types";
-import { hostNow } from "../store/clock";
-import { toInput, type ServerDraft } from "./serverDraft";
+import type { Consent, ServerCheck, ServerChecked } from "../api/types";
 
 /** How far a check is. */
 export type Check =
   | { name: "none" }
-  | { name: "running"; since: number }
+  | { name: "running" }
   | { name: "asking"; consent: Consent }
   | { name: "done"; result: ServerChecked };
 
@@ -38,18 +36,19 @@ export function useCheck(onDone: (result: ServerChecked) => void) {
     running.current?.abort();
     setCheck(none);
   };
-  const start = (draft: ServerDraft, fingerprint = agreed) => {
+  const start = (making: Promise<Pick<ServerCheck, "server" | "id">>, fingerprint = agreed) => {
     running.current?.abort();
     const mine = new AbortController();
     running.current = mine;
     setAgreed(fingerprint);
-    setCheck({ name: "running", since: hostNow() });
+    setCheck({ name: "running" });
     const done = (result: ServerChecked) => {
       setCheck({ name: "done", result });
       setStarted(result.fingerprint);
       onDone(result);
     };
-    api.checkServer({ server: toInput(draft), id: draft.id ?? "", fingerprint }, mine.signal).then(
+    const checked = making.then((made) => api.checkServer({ ...made, fingerprint }, mine.signal));
+    checked.then(
       (result) => {
         if (mine.signal.aborted) return;
         if (result.consent) setCheck({ name: "asking", consent: result.consent });

@@ -1,4 +1,4 @@
-import type { KeyInput, ServerKey, ServerView } from "../api/types";
+import type { KeyInput, ProposalField, ServerKey, ServerView } from "../api/types";
 
 /** Where a key comes from; what is pasted is kept as a secret, of the others only the way to them. */
 export type KeySource = "paste" | "file" | "environment" | "sign-in";
@@ -15,6 +15,10 @@ export interface KeyDraft {
   label: string;
   /** What the server, or who describes it, says about it. */
   about: string;
+  /** Where to get one, as who describes it says; "" where nobody does. */
+  link: string;
+  /** Whether it is told that nothing works without it. */
+  isNeeded: boolean;
   /** Where the one that is there comes from. */
   kept: ServerKey["source"];
   from: KeySource;
@@ -33,7 +37,7 @@ let rows = 0;
 function keyOf({ id, label, source, path, variable, about }: ServerKey): KeyDraft {
   rows += 1;
   const before = { from: sources[source], typed: { paste: "", file: path, environment: variable } };
-  return { row: rows, id, name: "", label, about, kept: source, ...before, before };
+  return { row: rows, id, name: "", label, about, link: "", isNeeded: false, kept: source, ...before, before };
 }
 
 const unknown = (id: string, label: string): ServerKey => ({ id, label, source: "missing", path: "", variable: "", about: "" });
@@ -42,6 +46,11 @@ const unknown = (id: string, label: string): ServerKey => ({ id, label, source: 
 export function namedKey(name = "", value = ""): KeyDraft {
   const empty = keyOf(unknown("", ""));
   return { ...empty, name, typed: { ...empty.typed, paste: value } };
+}
+
+/** Return a key that whoever describes a server says it takes. */
+export function describedKey({ id, label, about, link, required }: Pick<ProposalField, "id" | "label" | "about" | "link" | "required">): KeyDraft {
+  return { ...keyOf({ ...unknown(id, label), about }), link, isNeeded: required };
 }
 
 /** Return the token that an address may have; whoever is signed in has none. */
@@ -92,6 +101,7 @@ function named({ name, label, from, typed }: KeyDraft, isUrl: boolean, hasValue:
 function keyError(key: KeyDraft, isUrl: boolean): string | undefined {
   const typed = key.from === "sign-in" ? "" : key.typed[key.from].trim();
   const wrong = key.id ? undefined : named(key, isUrl, typed !== "");
+  if (!wrong && key.isNeeded && !isGiven(key) && key.from !== "sign-in") return "This is needed.";
   if (wrong || !typed || isKept(key)) return wrong;
   if (key.from === "file") return /^([/~]|[A-Za-z]:[\\/])/.test(typed) ? undefined : "Write the whole path of the file, such as ~/.github_token.";
   if (key.from === "environment") return /^[A-Za-z_]\w*$/.test(typed) ? undefined : `“${typed}” cannot be the name of a variable.`;

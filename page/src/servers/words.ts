@@ -68,6 +68,8 @@ export function originOf({ source }: ServerView): string {
       return `From the official registry: ${source.name} ${source.version}`;
     case "smithery":
       return `From Smithery: ${source.qualifiedName}`;
+    case "registry":
+      return `From the registry ${source.registry}: ${source.name} ${source.version}`;
     default:
       return source.importedFrom ? `Imported from ${source.importedFrom}` : "";
   }

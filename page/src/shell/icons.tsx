@@ -123,3 +123,13 @@ export const ToolIcon = icon(<path d="M14.5 6.5a4 4 0 0 1 5-1l-2.7 2.7 1 2 2 1 2
 export const UndoIcon = icon(<path d="M8.5 5L4.5 9l4 4M4.5 9h9a5.5 5.5 0 0 1 0 11h-3" />);
 export const ShieldIcon = icon(<path d="M12 3.5l7 2.5v5.5c0 4.4-2.9 7.6-7 9-4.1-1.4-7-4.6-7-9V6z" />);
 export const DownloadIcon = icon(<path d="M12 4.5v10M7.5 10.5l4.5 4.5 4.5-4.5M5 19.5h14" />);
+export const FileIcon = icon(<path d="M6.5 3.5h7l4 4v13h-11zM13.5 3.5v4h4" />);
+export const MachineIcon = icon(<path d="M4 5.5h16v10H4zM9 19.5h6M12 15.5v4" />);
+export const NearbyIcon = icon(
+  <>
+    <circle cx="12" cy="12" r="1.5" />
+    <path d="M8.5 15.5a5 5 0 0 1 0-7M15.5 8.5a5 5 0 0 1 0 7M5.5 18.5a9 9 0 0 1 0-13M18.5 5.5a9 9 0 0 1 0 13" />
+  </>,
+);
+export const VerifiedIcon = ringed("M8.5 12.2l2.4 2.4 4.6-4.8");
+export const BackIcon = icon(<path d="M15 6l-6 6 6 6" />);

@@ -1,0 +1,496 @@
+"""Servers are found by words, pasted or dropped, filled in where something is open, and then work."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import zipfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import BrowserContext, expect
+
+from tests.browser.approving import call
+from tests.browser.finding import MOORING, TIDES, Finder, snippet, tides
+from tests.browser.rooms import SCRIPTED, Rooms, server_of
+from tests.browser.studio import Studio
+from tests.browser.test_drops import drop
+from tests.browser.test_server_keys import Hand, first_call, kept
+from tests.browser.width import fits
+from tests.support.axe import serious_problems
+from tests.support.console import Console
+from tests.support.mcp_gateway import Streamable, serving
+from tests.support.registry_server import (
+    OfficialServer,
+    SmitheryServer,
+    npm,
+    official_entry,
+    pointing,
+    remote,
+    smithery_details,
+    smithery_entry,
+)
+from tests.support.tiny_http import Answer, Request, TinyHttp
+from tests.support.waiting import eventually
+
+KEY = "a-key-of-the-harbour-office"
+# A package is looked up and installed from its registry meanwhile.
+INSTALLING_MS = 120_000
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def gateway() -> AsyncIterator[TinyHttp]:
+    """A server at an address, which answers to its key only."""
+    behind = Streamable()
+
+    def door(request: Request) -> Answer:
+        return behind(request) if request.headers.get("x-tides-key") == KEY else Answer(401)
+
+    async with serving(door) as served:
+        yield served
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def official(gateway: TinyHttp) -> AsyncIterator[OfficialServer]:
+    async with OfficialServer([tides(f"{gateway.url}/mcp")]) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def smithery() -> AsyncIterator[SmitheryServer]:
+    async with SmitheryServer([MOORING]) as server:
+        yield server
+
+
+@pytest.fixture
+def own(
+    tmp_path: Path, official: OfficialServer, smithery: SmitheryServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Studio]:
+    """A product that knows these registries and no others, at home in an empty folder."""
+    home = tmp_path / "person"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PILOTHOUSE_REGISTRIES", pointing(official=official, smithery=smithery))
+    made = Studio(tmp_path / "home")
+    yield made
+    made.server.close()
+
+
+@pytest.fixture
+def finder(rooms: Rooms) -> Finder:
+    return Finder(rooms)
+
+
+async def newcomer(own: Studio, browser_context: BrowserContext) -> tuple[Finder, Hand]:
+    """Someone who comes to the empty page, and presses what it offers."""
+    page = (await own.open(browser_context)).page
+    hand, finder = Hand(), Finder(Rooms(page, own))
+    await hand.click(page.get_by_role("link", name="Add an MCP server"))
+    await expect(finder.box).to_be_focused()
+    return finder, hand
+
+
+# --- from the empty page to a first call ----------------------------------------------------------
+
+
+@pytest.mark.case("REG-04", "REG-16", "AUT-01")
+async def test_a_server_is_found_by_words_and_called_in_six_clicks(
+    own: Studio, browser_context: BrowserContext
+) -> None:
+    began = time.monotonic()
+    finder, hand = await newcomer(own, browser_context)
+    await finder.box.fill("tide harbour")
+    await hand.click(finder.option("Tide tables"))
+    await finder.configuring("Tide tables")
+    key = finder.field("Tides key")
+    await expect(key).to_be_focused()
+    await expect(finder.dialog).to_contain_text("A key of the harbour office.")
+    assert await serious_problems(finder.page) == []
+    await key.fill(KEY)
+    assert "X-Tides-Key" not in await finder.dialog.inner_text()
+    await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
+    await finder.rooms.connected("Tide tables", 1)
+    await first_call(own, finder.page, hand, call("echo", "tide_tables"))
+    print(f"found by words: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
+    assert hand.clicks <= 6
+    assert KEY not in kept(own)
+    assert server_of(own, "Tide tables")["source"]["name"] == TIDES
+
+
+@pytest.mark.case("REG-16", "AUT-03")
+async def test_a_package_that_was_found_is_installed_and_called_in_six_clicks(
+    own: Studio, browser_context: BrowserContext, official: OfficialServer
+) -> None:
+    package = npm("@modelcontextprotocol/server-sequential-thinking", "2026.8.31")
+    official.entries.append(official_entry("io.github.mcp/thinking", title="Thinking", packages=[package]))
+    began = time.monotonic()
+    finder, hand = await newcomer(own, browser_context)
+    await finder.box.fill("thinking")
+    await hand.click(finder.option("Thinking").first)
+    await finder.configuring("Thinking")
+    await expect(finder.dialog).to_contain_text("No authentication required.")
+    await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
+    consent = finder.page.get_by_role("dialog", name="Start “Thinking”?")
+    installs = consent.get_by_role("list", name="Installed first")
+    await expect(installs).to_contain_text("2026.8.31 of npm is installed into a folder of its own", timeout=INSTALLING_MS)
+    assert await serious_problems(finder.page) == []
+    await hand.click(consent.get_by_role("button", name="Start this server"))
+    chip = finder.rooms.chip("Thinking")
+    await expect(chip).to_contain_text("Installing…", timeout=INSTALLING_MS)
+    await expect(chip).to_have_text("Connected (1 tool)", timeout=INSTALLING_MS)
+    step = call("sequentialthinking", "thinking", thought="Ahoy", nextThoughtNeeded=False, thoughtNumber=1, totalThoughts=1)
+    await first_call(own, finder.page, hand, step)
+    print(f"a package found by words: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
+    assert hand.clicks <= 6
+
+
+async def test_a_pasted_snippet_is_called_in_six_clicks(own: Studio, browser_context: BrowserContext) -> None:
+    began = time.monotonic()
+    finder, hand = await newcomer(own, browser_context)
+    harbour = {"command": sys.executable, "args": [str(SCRIPTED)], "env": {"HARBOUR_TOKEN": "${HARBOUR_TOKEN}"}}
+    await finder.box.fill(snippet(harbour=harbour))
+    await expect(finder.dialog.get_by_role("status").first).to_contain_text("A server in a snippet of settings.")
+    await hand.click(finder.option("harbour"))
+    await finder.configuring("harbour")
+    await finder.field("Harbour token").fill(KEY)
+    assert "HARBOUR_TOKEN" not in await finder.dialog.inner_text()
+    await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
+    await hand.click(finder.dialog.get_by_role("button", name="Start this server"))
+    await finder.rooms.connected("harbour", 16)
+    await first_call(own, finder.page, hand, call("echo", "harbour", text="ahoy"))
+    print(f"a pasted snippet: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
+    assert hand.clicks <= 6
+    assert KEY not in kept(own)
+
+
+def bundle_of(folder: Path) -> Path:
+    """Write a bundle with a server that wants a folder and a key."""
+    manifest = {
+        "manifest_version": "0.3",
+        "name": "harbour-log",
+        "display_name": "Harbour log",
+        "version": "1.2.0",
+        "description": "Writes down who came and went.",
+        "author": {"name": "The harbour office"},
+        "server": {
+            "type": "python",
+            "entry_point": "server/main.py",
+            "mcp_config": {
+                "command": "python3",
+                "args": ["${__dirname}/server/main.py"],
+                "env": {"LOG_KEY": "${user_config.key}", "LOG_FOLDER": "${user_config.folder}"},
+            },
+        },
+        "user_config": {
+            "key": {"type": "string", "title": "Log key", "description": "Of the office.", "sensitive": True, "required": True},
+            "folder": {"type": "directory", "title": "Where to write", "description": "", "required": True},
+        },
+    }
+    path = folder / "harbour-log.mcpb"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("manifest.json", json.dumps(manifest))
+        archive.writestr("server/main.py", SCRIPTED.read_text(encoding="utf-8"))
+    return path
+
+
+@pytest.mark.case("SRV-26")
+async def test_a_dropped_bundle_is_called_in_six_clicks(
+    own: Studio, browser_context: BrowserContext, tmp_path: Path
+) -> None:
+    began = time.monotonic()
+    finder, hand = await newcomer(own, browser_context)
+    await drop(finder.page, finder.dialog, str(bundle_of(tmp_path)))
+    # Whoever drops a file means it: its form comes at once.
+    await finder.configuring("Harbour log")
+    await expect(finder.dialog).to_contain_text("Writes down who came and went.")
+    await finder.field("Log key").fill(KEY)
+    await finder.dialog.get_by_label("Where to write").fill(str(tmp_path))
+    assert await serious_problems(finder.page) == []
+    await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
+    await hand.click(finder.dialog.get_by_role("button", name="Start this server"))
+    await finder.rooms.connected("Harbour log", 16)
+    await first_call(own, finder.page, hand, call("echo", "harbour_log", text="ahoy"))
+    print(f"a dropped bundle: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
+    assert hand.clicks <= 6
+
+
+# --- the box and what it finds --------------------------------------------------------------------
+
+
+@pytest.mark.case("REG-06")
+async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finder) -> None:
+    await finder.open()
+    await expect(finder.options).to_have_count(0)
+    await expect(finder.dialog.get_by_role("button", name="Add", exact=True)).to_have_count(0)
+    for key in ("Enter", "ArrowDown", "Enter"):
+        await finder.page.keyboard.press(key)
+    await expect(finder.dialog).to_have_accessible_name("Add a server")
+    # Words alone choose nothing where several fit.
+    await finder.ask("r")
+    await finder.box.fill("zzzz-nothing")
+    await expect(finder.dialog.get_by_role("status").first).to_contain_text("Nothing found")
+    await finder.page.keyboard.press("Enter")
+    await expect(finder.dialog).to_have_accessible_name("Add a server")
+    assert finder.rooms.studio.server.get("/api/servers")["servers"] == []
+
+
+@pytest.mark.case("REG-02", "REG-05")
+async def test_a_registry_is_chosen_and_each_result_says_what_it_is(finder: Finder, official: OfficialServer) -> None:
+    markup = "<b>Bold</b> <img src=x onerror=alert(1)> \u202ereversed"
+    official.entries.append(
+        official_entry("io.github.old/harbour", markup, title="Harbour <i>old</i>", status="deprecated",
+                       meta={"statusMessage": "Use tides."}, remotes=[remote("https://old.example/mcp")])
+    )
+    await finder.open()
+    await finder.ask("harbour")
+    tides_row = finder.option("Tide tables")
+    await expect(tides_row).to_contain_text(TIDES)
+    await expect(tides_row).to_contain_text("High and low water for every harbour.")
+    await expect(tides_row).to_contain_text("Official")
+    await expect(tides_row).to_contain_text("2.1.0")
+    await expect(tides_row).to_contain_text("/mcp")
+    old = finder.option("Harbour <i>old</i>")
+    await expect(old).to_contain_text("Deprecated")
+    await expect(old).to_contain_text("<b>Bold</b>")
+    assert await old.locator("img, b, i").count() == 0
+    where = finder.dialog.get_by_role("combobox", name="Where to search")
+    await where.click()
+    await finder.page.get_by_role("option", name="Smithery").click()
+    await finder.box.fill("mooring")
+    row = finder.option("Mooring")
+    await expect(row).to_contain_text("Smithery")
+    await expect(row).to_contain_text("12.4K uses")
+    await expect(row).to_contain_text("verified")
+    await finder.box.fill("tide")
+    await expect(finder.dialog.get_by_role("status").first).to_contain_text("Nothing found")
+    assert await serious_problems(finder.page) == []
+
+
+@pytest.mark.case("REG-04")
+async def test_the_keys_go_into_the_results_and_enter_chooses(finder: Finder) -> None:
+    await finder.open()
+    await finder.ask("harbour")
+    await finder.page.keyboard.press("ArrowDown")
+    await expect(finder.options.first).to_have_attribute("aria-selected", "true")
+    active = await finder.box.get_attribute("aria-activedescendant")
+    assert active == await finder.options.first.get_attribute("id")
+    await expect(finder.box).to_be_focused()
+    await finder.page.keyboard.press("Enter")
+    await finder.configuring("Tide tables")
+    await finder.press("Back")
+    # What was typed and found is still there.
+    await expect(finder.box).to_have_value("harbour")
+    await expect(finder.option("Tide tables")).to_be_visible()
+
+
+async def test_the_only_thing_that_was_recognised_is_chosen_by_enter(finder: Finder) -> None:
+    await finder.open()
+    await finder.ask(f"{sys.executable} {SCRIPTED}")
+    await finder.page.keyboard.press("Enter")
+    await expect(finder.field("Name")).to_be_visible()
+    await expect(finder.dialog).to_contain_text("Check finds out which keys it needs.")
+    await finder.press("Check")
+    await finder.press("Start once")
+    await expect(finder.dialog).to_contain_text("It works: 16 tools")
+    # What was looked at is not shown again.
+    await finder.press("Add")
+    await expect(finder.dialog).to_have_count(0)
+
+
+async def test_what_is_broken_is_told_in_one_sentence_and_nothing_is_kept(
+    finder: Finder, tmp_path: Path, console: Console
+) -> None:
+    console.expect("/api/proposals")
+    await finder.open()
+    await finder.box.fill('{"mcpServers": {')
+    await expect(finder.dialog.get_by_role("alert")).to_contain_text("JSON")
+    broken = tmp_path / "broken.mcpb"
+    broken.write_bytes(b"no zip at all")
+    await drop(finder.page, finder.dialog, str(broken))
+    await expect(finder.dialog.get_by_role("alert")).not_to_contain_text("JSON")
+    await expect(finder.dialog.get_by_role("alert")).to_be_visible()
+    await finder.box.fill("harbour")
+    await expect(finder.option("Tide tables")).to_be_visible()
+    await expect(finder.dialog.get_by_role("alert")).to_have_count(0)
+
+
+async def test_a_registry_that_is_down_or_wants_a_key_is_told_quietly_and_the_other_answers(
+    finder: Finder, smithery: SmitheryServer, official: OfficialServer
+) -> None:
+    smithery.key = "a-key-of-smithery"
+    await finder.open()
+    await finder.ask("harbour")
+    await expect(finder.option("Tide tables")).to_be_visible()
+    await expect(finder.dialog).to_contain_text("Smithery")
+    field = finder.field("Key for Smithery")
+    await expect(field).to_be_visible()
+    assert await serious_problems(finder.page) == []
+    await field.fill("a-key-of-smithery")
+    await finder.press("Keep the key")
+    await expect(field).to_have_count(0)
+    await finder.ask("berth")
+    await expect(finder.option("Mooring")).to_be_visible()
+    assert "a-key-of-smithery" not in kept(finder.rooms.studio)
+
+
+@pytest.mark.case("SRV-26", "AUT-04")
+async def test_the_settings_of_a_schema_are_fields_and_a_list_of_folders_has_rows(
+    finder: Finder, smithery: SmitheryServer
+) -> None:
+    listed = smithery_entry("@quay/charts", "Reads charts.", title="Charts")
+    schema = {
+        "type": "object",
+        "required": ["chartFolders", "apiKey"],
+        "properties": {
+            "apiKey": {"type": "string", "title": "Chart key", "description": "Your key."},
+            "chartFolders": {"type": "array", "items": {"type": "string"}, "title": "Chart folders"},
+            "units": {"type": "string", "enum": ["feet", "metres"], "default": "metres", "title": "Units"},
+            "night": {"type": "boolean", "title": "Night colours"},
+        },
+    }
+    smithery.entries.append(listed)
+    smithery.details["@quay/charts"] = smithery_details(listed, schema=schema)
+    await finder.open()
+    await finder.ask("charts")
+    await finder.option("Charts").click()
+    await finder.configuring("Charts")
+    await finder.press("Add")
+    # What is needed is told where it is, and the first of it has the cursor.
+    await expect(finder.field("Chart key")).to_be_focused()
+    await expect(finder.field("Chart key")).to_have_attribute("type", "password")
+    folders = finder.dialog.get_by_role("group", name="Chart folders")
+    await folders.get_by_role("textbox").fill("/charts/north")
+    await folders.get_by_role("button", name="Add to Chart folders").click()
+    await folders.get_by_role("textbox").nth(1).fill("/charts/south")
+    await folders.get_by_role("button", name="Add to Chart folders").click()
+    await expect(folders.get_by_role("textbox")).to_have_count(3)
+    await folders.get_by_role("button", name="Remove row 3").click()
+    await expect(folders.get_by_role("textbox")).to_have_count(2)
+    await expect(finder.dialog.get_by_role("combobox", name="Units")).to_have_value("metres")
+    await finder.dialog.get_by_role("checkbox", name="Night colours").check()
+    assert await serious_problems(finder.page) == []
+
+
+# --- more ways ------------------------------------------------------------------------------------
+
+
+async def test_a_registry_of_ones_own_is_added_searched_and_removed(finder: Finder) -> None:
+    async with OfficialServer([official_entry("com.company/payroll", "Pays people.", title="Payroll", remotes=[remote("https://pay.example/mcp")])]) as company:
+        await finder.open()
+        await finder.press("Registries…")
+        await finder.field("Another registry").fill(company.url)
+        await finder.press("Add it")
+        rows = finder.dialog.get_by_role("listitem")
+        await expect(rows).to_have_count(3)
+        assert await serious_problems(finder.page) == []
+        await finder.press("Done")
+        await finder.ask("payroll")
+        await expect(finder.option("Payroll")).to_contain_text("127.0.0.1")
+        await finder.press("Registries…")
+        await rows.nth(2).get_by_role("button").click()
+        await expect(rows).to_have_count(2)
+
+
+async def test_servers_of_other_programs_on_this_machine_are_chosen_and_taken_over(
+    finder: Finder, tmp_path: Path
+) -> None:
+    settings = tmp_path / "person" / ".cursor" / "mcp.json"
+    settings.parent.mkdir()
+    one = {"command": sys.executable, "args": [str(SCRIPTED)]}
+    settings.write_text(snippet(harbour=one, quay={"url": "https://quay.example/mcp"}), encoding="utf-8")
+    await finder.open()
+    await finder.dialog.get_by_role("button", name="Look on this machine").click()
+    cursor = finder.dialog.get_by_role("listitem", name="Cursor")
+    await expect(cursor).to_contain_text("mcp.json")
+    await expect(cursor.get_by_role("checkbox", checked=True)).to_have_count(0)
+    assert await serious_problems(finder.page) == []
+    await cursor.get_by_role("checkbox", name="harbour").check()
+    await finder.press("Import")
+    await expect(finder.dialog).to_contain_text("One server was added.")
+    await finder.press("Switch on the chosen one")
+    await finder.press("Start this server")
+    await finder.rooms.connected("harbour", 16)
+    names = [server["name"] for server in finder.rooms.studio.server.get("/api/servers")["servers"]]
+    assert names == ["harbour"]
+
+
+async def test_servers_on_a_machine_that_was_named_are_listed_unticked_and_added(finder: Finder) -> None:
+    async with serving(Streamable()) as served:
+        await finder.open()
+        await finder.dialog.get_by_role("button", name="Look nearby").click()
+        await expect(finder.dialog).to_have_accessible_name("Look nearby")
+        await finder.field("Machines").fill(f"127.0.0.1:{served.port}")
+        await finder.press("Look")
+        found = finder.dialog.get_by_role("list", name="Servers nearby").get_by_role("checkbox")
+        await expect(found).to_have_count(1)
+        await expect(found).not_to_be_checked()
+        assert await serious_problems(finder.page) == []
+        assert finder.rooms.studio.server.get("/api/servers")["servers"] == []
+        await found.check()
+        await finder.press("Add the chosen one")
+        await expect(finder.dialog).to_have_count(0)
+        (server,) = finder.rooms.studio.server.get("/api/servers")["servers"]
+        assert server["address"] == f"{served.url}/mcp"
+        await eventually(lambda: finder.rooms.section.get_by_text("Connected").count(), "it to be connected")
+
+
+async def test_the_form_is_still_there_and_a_server_is_copied_for_another_program(
+    finder: Finder, browser_context: BrowserContext
+) -> None:
+    await browser_context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await finder.open()
+    await finder.dialog.get_by_role("button", name="Enter it by hand").click()
+    await finder.dialog.get_by_label("Command or address").fill(f"{sys.executable} {SCRIPTED}")
+    await finder.dialog.get_by_role("textbox", name="Name", exact=True).fill("Harbour")
+    await finder.press("Add")
+    await finder.press("Start this server")
+    await finder.rooms.connected("Harbour", 16)
+    row = await finder.rooms.select("Harbour")
+    await row.get_by_role("button", name="Copy for another program…").click()
+    text = finder.dialog.get_by_label("Text for the other program")
+    await expect(text).to_contain_text('"mcpServers"')
+    assert await serious_problems(finder.page) == []
+    await finder.dialog.get_by_role("combobox", name="For").click()
+    await finder.page.get_by_role("option", name="VS Code").click()
+    await expect(text).to_contain_text('"servers"')
+    await finder.dialog.get_by_role("button", name="Copy the text").click()
+    copied = await finder.page.evaluate("navigator.clipboard.readText()")
+    assert str(SCRIPTED) in copied
+
+
+async def test_a_file_dropped_on_the_list_opens_what_it_is(finder: Finder, tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    two = snippet(harbour={"command": "harbour"}, quay={"url": "https://quay.example/mcp"})
+    file.write_text(two, encoding="utf-8")
+    await drop(finder.page, finder.rooms.section, str(file))
+    await expect(finder.dialog).to_have_accessible_name("Add a server")
+    await expect(finder.dialog.get_by_role("status").first).to_contain_text("settings.json")
+    await expect(finder.options).to_have_count(2)
+    await finder.option("quay").click()
+    await finder.configuring("quay")
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1280, 640)])
+async def test_the_dialog_fits_a_telephone_and_a_low_screen(
+    finder: Finder, official: OfficialServer, size: tuple[int, int]
+) -> None:
+    page = finder.page
+    await page.set_viewport_size({"width": size[0], "height": size[1]})
+    long = "harbour-" * 12
+    official.entries.append(official_entry(f"io.github.long/{long}", "Words " * 30, title=long, remotes=[remote(f"https://{long[:40]}.example/{long}")]))
+    await finder.open()
+    await fits(page)
+    # The box and the way out stay where they are while results come.
+    before = await finder.box.bounding_box()
+    await finder.ask("harbour")
+    assert await finder.box.bounding_box() == before
+    await fits(page)
+    await expect(finder.dialog.get_by_role("button", name="Cancel")).to_be_in_viewport()
+    await finder.option("Tide tables").click()
+    await finder.configuring("Tide tables")
+    await fits(page)
+    await expect(finder.dialog.get_by_role("button", name="Add", exact=True)).to_be_in_viewport()
+    assert await serious_problems(page) == []
