@@ -28,7 +28,7 @@ def used(home: Path, tmp_path: Path) -> Path:
     assert pilothouse(home, "models", "add", *model, "--prices", "3,15,0.3").code == 0
     assert pilothouse(home, "run", "Hello").code == 0
     with sqlite3.connect(home / "pilothouse.db") as database:
-        row = ("local", day_of(time.time() - DAY), "gone", 4, 90_000, 1_000, 0, 0, 0.0, 0)
+        row = ("local", day_of(time.time() - DAY), "gone", 4, 90_000, 1_000, 0, 0, 0.0, 0, 3)
         database.execute(f"INSERT INTO usage_days VALUES ({', '.join('?' * len(row))})", row)
     return home
 
@@ -42,6 +42,8 @@ def test_usage_is_a_table_with_a_bar_for_each_day(used: Path) -> None:
     assert "█" in today
     assert yesterday.split() == [day_of(time.time() - DAY), "4", "90,000", "0", "1,000"]
     assert "30 days: 5 requests, 92,000 tokens in (500 cached), 1,100 out, about $0.0062; of 4 the price" in shown.out
+    # On a terminal of any width.
+    assert "; 3 estimated by length." in " ".join(shown.out.split())
     assert "Script" in shown.out
     assert "gone" in shown.out
     assert shown.err.startswith("Prices: litellm ")
@@ -52,9 +54,9 @@ def test_usage_is_a_table_with_a_bar_for_each_day(used: Path) -> None:
 
 def test_usage_is_written_for_programs(used: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(pilothouse(used, "usage", "--csv").out)))
-    assert [(row["model"], row["name"], row["requests"], row["cost"]) for row in rows] == [
-        ("s", "Script", "1", "0.00615"),
-        ("gone", "gone", "4", ""),
+    assert [(row["model"], row["name"], row["requests"], row["cost"], row["estimated"]) for row in rows] == [
+        ("s", "Script", "1", "0.00615", "0"),
+        ("gone", "gone", "4", "", "3"),
     ]
     report = json.loads(pilothouse(used, "usage", "--json", "--days", "2").out)
     assert report["total"]["input"] == 92_000

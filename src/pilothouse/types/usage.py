@@ -154,6 +154,8 @@ class ContextLedger(Frozen, frozen=True):
     runs: tuple[RunUsage, ...]
     # "$3 in, $15 out per 1M tokens"; empty where the prices are not known.
     price_label: str = ""
+    # One sentence where the conversation's model cannot be asked any more; the window is then 0: nobody knows it.
+    gone: str = ""
 
 
 def day_of(at: float) -> str:
