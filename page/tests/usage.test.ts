@@ -5,7 +5,7 @@ import { fold } from "../src/store/fold";
 import { byModel, columns, daysBetween, dayWords, dollars, marks } from "../src/usage/usage";
 import { aConversation, anItem, aRun, aState } from "./records";
 
-const noSum: UsageSum = { requests: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: null, costKnownFor: 0 };
+const noSum: UsageSum = { requests: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: null, costKnownFor: 0, estimated: 0 };
 const sum = (fields: Partial<UsageSum>): UsageSum => ({ ...noSum, ...fields });
 const part = (kind: ContextPart["kind"], tokens: number, label = kind as string): ContextPart => ({ kind, tokens, label, server: "" });
 const ledger = (fields: Partial<ContextLedger>): ContextLedger => ({
@@ -20,6 +20,7 @@ const ledger = (fields: Partial<ContextLedger>): ContextLedger => ({
   totals: noSum,
   runs: [],
   priceLabel: "",
+  gone: "",
   ...fields,
 });
 
@@ -29,6 +30,12 @@ describe("the ring", () => {
     expect(ringLabel(ledger({ used: 90_000 }))).toBe("Context: 70% of 128,000 tokens used; older turns are summed up soon");
     expect([87_039, 87_040].map((used) => isNearlyFull(ledger({ used })))).toEqual([false, true]);
     expect(ringLabel(null)).toBe("Context");
+  });
+
+  it("says that the model is gone, and not how full a window is that nobody knows", () => {
+    const gone = ledger({ window: 0, compactAbove: 0, gone: "There is no model “m”." });
+    expect(ringLabel(gone)).toBe("Context: There is no model “m”.");
+    expect(isNearlyFull(gone)).toBe(false);
   });
 
   it("never says that something is nothing, or that what is not all is all", () => {

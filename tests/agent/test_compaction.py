@@ -11,7 +11,7 @@ from pilothouse.agent.history import history
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.items import Item, ItemKind
 from pilothouse.types.messages import TextBlock
-from pilothouse.types.stream import Failed, Stopped, TextDelta
+from pilothouse.types.stream import Failed, Stopped, TextDelta, Usage
 from pilothouse.types.tool_names import INCREASE
 from pilothouse.types.usage import Spent
 from tests.agent.items import item
@@ -139,9 +139,9 @@ async def test_what_a_run_has_used_up_is_the_same_after_a_summary_and_for_whoeve
         asked = bench.journal.new("tool_call", status="completed", text="ok", data=more)
         await bench.journal.write(ItemCreated(item=said), ItemCreated(item=asked))
         if number in (3, 5):
-            model = StreamOf([TextDelta("They counted."), Stopped("end")])
+            model = StreamOf([TextDelta("They counted."), Usage(input=1), Stopped("end")])
             assert await compaction.compact(model.opened(), bench.journal, bench.run.id)
-    whole = Spent(turns=6, tokens=621, added=21)
+    whole = Spent(turns=6, tokens=623, added=21)
     assert used(bench.journal.items) == whole
     anew = await bench.store.history(bench.run.conversation_id)
     assert len(anew) < len(bench.journal.items)

@@ -73,7 +73,8 @@ async def test_thinking_text_and_calls_become_items_in_that_order(bench: Bench) 
     thinking, response, call = items
     assert (thinking.kind, thinking.text, thinking.raw["opaque"]) == ("thinking", "hm", [{"signature": "s"}])
     assert (response.text, response.raw["native"], response.raw["stop"]) == ("I will.", [{"type": "x"}], "tool")
-    assert response.raw["usage"] == {"input": 7, "output": 3, "cacheRead": 2, "cacheWrite": 0, "reasoning": 0}
+    counts = {"input": 7, "output": 3, "cacheRead": 2, "cacheWrite": 0, "reasoning": 0}
+    assert response.raw["usage"] == {**counts, "estimated": False}
     assert (call.status, call.raw["phase"], call.raw["arguments"]) == ("waiting", "args_received", {"a": 1})
     assert call.raw["display"] == "Using think"
     assert {item.raw["turn"] for item in items} == {"1.1"}
@@ -103,7 +104,9 @@ async def test_a_stream_that_breaks_off_keeps_its_text_and_leaves_no_call_to_exe
 
 @pytest.mark.case("F-28")
 async def test_thinking_that_broke_off_is_marked_too(bench: Bench) -> None:
-    _, [thinking] = await turn(bench, [ThinkingDelta("hm"), CUT])
+    _, [thinking, unsaid] = await turn(bench, [ThinkingDelta("hm"), CUT])
+    # Nothing was said; what was thought is counted.
+    assert (unsaid.kind, unsaid.text, unsaid.raw["cutOff"]) == ("response", "", True)
     assert (thinking.text, thinking.status, thinking.raw["cutOff"]) == ("hm", "failed", True)
 
 

@@ -218,7 +218,18 @@ async def test_a_summary_that_never_ends_is_cut(home: Path) -> None:
     async with chatting(home, [{"match": "Person: ", "steps": [" ".join(map(str, range(9_000)))]}, "Answer."]) as chat:
         await chat.say("One")
         assert (await compact(chat)).status == "completed"
-        assert len((await the_summary(chat)).text) <= limits.COMPACTED_TOKENS * limits.CHARS_PER_TOKEN
+        text, _, note = (await the_summary(chat)).text.rpartition("\n\n")
+        assert len(text) <= limits.COMPACTED_TOKENS * limits.CHARS_PER_TOKEN
+        assert note == "[This summary was cut at the limit for its length and is not at its end.]"
+
+
+async def test_a_summary_that_its_model_s_limit_cut_says_so_to_whoever_reads_it(home: Path) -> None:
+    cut = {"match": "Person: ", "steps": ["They agreed on", {"stop": "length"}]}
+    async with chatting(home, [cut, "Answer."]) as chat:
+        await chat.say("One")
+        assert (await compact(chat)).status == "completed"
+        assert (await the_summary(chat)).text.startswith("They agreed on\n\n[This summary was cut at the limit")
+        assert "They agreed on\\n\\n[This summary was cut at the limit" in await told(chat)
 
 
 async def test_an_answer_that_a_summary_stands_for_cannot_go_on(home: Path) -> None:

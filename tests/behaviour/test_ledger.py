@@ -133,6 +133,26 @@ async def test_a_model_without_its_key_is_told_about_all_the_same(home: Path, mo
         assert (found.model, found.price_label.startswith("$")) == ("far", True)
 
 
+async def test_the_ledger_outlives_its_model_and_says_that_it_is_gone(home: Path) -> None:
+    async with chatting(home, [["Hi.", usage(3_000, 40)], "-"]) as chat:
+        await chat.use(ModelInput(name="M", id="m", provider="scripted", model=str(chat.script), prices=PRICES))
+        await chat.api.models.add(ME, ModelInput(name="Other", id="other", provider="scripted", model=str(chat.script)))
+        await chat.api.models.set_default(ME, "other")
+        await chat.say("q" * 2_000)
+        before = await ledger(chat)
+        await chat.api.models.delete(ME, "m")
+        found = await ledger(chat)
+        assert found.gone == (
+            "There is no model “m”. Choose another one to go on; what was used until now stands below."
+        )
+        assert (found.model, found.model_name, found.window, found.price_label) == ("m", "m", 0, "")
+        # What its provider counted stays, and so does what it is made of.
+        assert (found.totals, found.counted) == (before.totals, "provider")
+        assert found.used == sum(part.tokens for part in found.parts) == before.used
+        assert [run.requests for run in found.runs] == [1]
+        assert before.gone == ""
+
+
 async def test_a_conversation_of_nobody_and_one_of_someone_else_are_not_there(home: Path) -> None:
     async with chatting(home) as chat:
         for owner, conversation in ((ME, "c_none"), ("someone else", chat.id)):
@@ -207,7 +227,7 @@ async def test_the_export_is_a_table_that_no_spreadsheet_computes_with(home: Pat
         assert file.name == f"usage-{day_of(time.time())}.csv"
         head, row = b"".join([chunk async for chunk in file.chunks]).decode().splitlines()
         assert head.startswith("day,model,name,requests,input,output,")
-        assert row == f"{day_of(time.time())},m,'=1+1,1,7,3,0,0,0.000066,1"
+        assert row == f"{day_of(time.time())},m,'=1+1,1,7,3,0,0,0.000066,1,0"
         whole = b"".join([chunk async for chunk in (await chat.api.usage.export(ME, 1, "json")).chunks])
         assert json.loads(whole)["total"]["requests"] == 1
 

@@ -101,12 +101,30 @@ async def test_what_is_read_and_what_is_written_are_bounded(home: Path) -> None:
         endpoint.answer(Reply(first), Reply(Say((Text(["word "] * 2_000),))), Reply(Say((Text(["Six."]),))))
         assert (await chat.say("How many berths at most?")).status == "completed"
         call, [summary] = await ended(chat)
-        assert len(summary.text) == 100 * limits.CHARS_PER_TOKEN
-        assert len(call.text) < 100 * limits.CHARS_PER_TOKEN + 400
+        text, _, note = summary.text.rpartition("\n\n")
+        assert len(text) == 100 * limits.CHARS_PER_TOKEN
+        assert note.startswith("[This summary was cut at the limit for its length")
+        assert len(call.text) < 100 * limits.CHARS_PER_TOKEN + 600
         sent = json.loads(said(endpoint.requests[1]))
         assert sent.get("max_tokens", sent.get("max_completion_tokens")) == 100
         assert len(said(endpoint.requests[1])) < 8_000 * limits.CHARS_PER_TOKEN
         assert "[… left out …]" in said(endpoint.requests[1])
+
+
+async def test_a_summary_that_its_model_s_limit_cut_says_so_and_the_id_stays(home: Path) -> None:
+    async with summing_up(home, script(["There are 5,000", {"stop": "length"}])) as chat:
+        await chat.say("How many berths?")
+        call, [summary] = await ended(chat)
+        assert summary.text.startswith("There are 5,000\n\n[This summary was cut at the limit for its length")
+        assert call.text.startswith(f"[Result r{call.position}: ")
+        assert call.text.endswith(summary.text)
+
+
+async def test_a_summary_that_is_at_its_end_says_nothing_of_a_limit(home: Path) -> None:
+    async with summing_up(home, script(SUMMARY)) as chat:
+        await chat.say("How many berths?")
+        _, [summary] = await ended(chat)
+        assert summary.text == SUMMARY
 
 
 @pytest.mark.case("RES-07")

@@ -38,9 +38,9 @@ def day(ago: int) -> str:
 
 def used_before(studio: Studio, *rows: tuple[str, str, int, float | None]) -> None:
     """Write down what was used on a day: by which model, how many tokens went in, and what that cost."""
-    columns = "owner, day, model, requests, input, output, cache_read, cache_write, cost, cost_known_for"
+    columns = "owner, day, model, requests, input, output, cache_read, cache_write, cost, cost_known_for, estimated"
     kept = [
-        ("local", on, model, 4, given, given // 20, given // 2, 0, cost or 0.0, 0 if cost is None else 4)
+        ("local", on, model, 4, given, given // 20, given // 2, 0, cost or 0.0, 0 if cost is None else 4, 0)
         for on, model, given, cost in rows
     ]
     places = ", ".join("?" * len(columns.split(",")))

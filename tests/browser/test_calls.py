@@ -129,7 +129,7 @@ async def test_a_call_is_followed_from_its_first_byte_over_the_approval_to_its_r
     await expect(card.get_by_label("Result", exact=True)).to_have_count(0)
     card = await reviewer.opened("scripted.echo")
     await expect(card.locator("p svg")).to_have_css("color", GREEN)
-    await expect(card).to_contain_text("[OK] scripted.echo completed · Scripted")
+    await expect(card).to_contain_text("echo of Scripted: done")
     await expect(card.get_by_label("Arguments", exact=True)).to_contain_text("text:")
     await expect(card.get_by_label("Result", exact=True)).to_contain_text("word end")
     # What was allowed for the conversation is not asked again, and something else is.
@@ -343,7 +343,7 @@ async def test_a_result_is_drawn_by_what_it_is_and_all_of_it_is_one_click_away(r
     await expect(drew).to_have_js_property("naturalWidth", 1)
     await reviewer.chat.open_steps()
     image = await reviewer.opened("scripted.image")
-    await expect(image).to_contain_text("[OK] scripted.image completed")
+    await expect(image).to_contain_text("image of Scripted: done")
     await expect(drew).to_have_count(1)
     link = await reviewer.opened("scripted.link")
     anchor = link.get_by_role("link", name="https://example.com/report")
@@ -374,7 +374,7 @@ COMPLETED = f"""\
 - button "scripted: echo hi Completed" [expanded]
 {ALLOWED}
 - text: TIME
-- paragraph: "[OK] scripted.echo completed · Scripted"
+- paragraph: "echo of Scripted: done"
 - paragraph: Allowed together with your message.
 - text: Arguments
 - button "Copy arguments"

@@ -129,6 +129,36 @@ async def test_a_model_without_a_price_says_so_in_words_and_another_model_has_an
     await expect(ring(chat.page)).to_have_accessible_name(re.compile("of 128,000 tokens used"))
 
 
+async def test_an_answer_that_is_stopped_counts_and_says_that_it_is_estimated(chat: Chat, served: Studio) -> None:
+    hold = served.hold()
+    served.script([{"text": "A few words and then more", **hold.after_each(6)}])
+    await chat.send("q" * 4_000)
+    await expect(chat.answers.last).to_contain_text("A few")
+    await chat.stop.click()
+    await expect(chat.answers.last).to_contain_text(re.compile(r"Stopped\..*estimated: [\d.]+k tokens in", re.DOTALL))
+    shown = await opened(chat.page)
+    await expect(shown.get_by_role("region", name="This conversation")).to_contain_text("1; 1 estimated")
+    await expect(shown.get_by_role("region", name="This conversation")).to_contain_text("about $")
+
+
+async def test_the_ledger_of_a_model_that_is_gone_says_so_and_keeps_what_is_known(chat: Chat, served: Studio) -> None:
+    fields = {"provider": "scripted", "model": str(served.home.parent / "script.json"), "name": "Passing", "id": "gone"}
+    served.server.post("/api/models", fields, 201)
+    served.script(["One.", counted(16_000, 20)])
+    made = served.server.post("/api/conversations", {"title": "Gone", "settings": {"modelId": "gone"}}, 201)
+    await chat.go(f"/c/{made['id']}")
+    await chat.ask("What stays?")
+    assert served.server.client.delete("/api/models/gone").is_success
+    await chat.page.reload()
+    await expect(ring(chat.page)).to_have_accessible_name(re.compile("Context: There is no model “gone”"))
+    shown = await opened(chat.page)
+    window = shown.get_by_role("region", name="Window")
+    await expect(window).to_contain_text("Choose another one to go on")
+    await expect(window).not_to_contain_text("of 0 tokens")
+    await expect(shown.get_by_role("table", name="What fills the window")).to_contain_text("Conversation")
+    await expect(shown.get_by_role("region", name="This conversation")).to_contain_text("16,000 in, 20 out")
+
+
 async def test_nothing_is_asked_for_while_an_answer_streams(chat: Chat, served: Studio) -> None:
     await chat.ask("Hello")
     await expect(ring(chat.page)).to_have_accessible_name(re.compile("Context: "))

@@ -46,7 +46,7 @@ async def test_a_call_of_a_built_in_tool_has_its_picture_its_line_and_its_detail
     await card.get_by_role("button", expanded=False).first.click()
     details = card.get_by_role("list", name="Details")
     await expect(details).to_contain_text(str(workshop.folder / "hull.py"))
-    await expect(card).to_contain_text("[OK] file_operations completed")
+    await expect(card).to_contain_text("Files: done")
 
 
 async def test_an_edit_shows_its_diff_and_the_copy_is_exact(workshop: Workshop) -> None:

@@ -70,7 +70,7 @@ async def test_a_summary_streams_below_its_call_and_stands_with_the_result_after
     await expect(reviewer.chat.answers.last).to_contain_text("That is all.")
     await expect(shown).to_have_count(0)
     opened = await reviewer.opened("echo")
-    await expect(opened).to_contain_text("Summary by script")
+    await expect(opened).to_contain_text("Summary by Script")
     await expect(opened.get_by_text("80 lines", exact=True)).to_be_visible()
     await expect(opened.get_by_role("button", name="Show the full result")).to_be_visible()
     await shot(reviewer, "after")

@@ -58,7 +58,7 @@ async def test_a_search_shows_what_it_found_and_a_call_by_name_is_shown_as_the_t
     await search.get_by_role("button", name="What the model was given").click()
     await expect(search).to_contain_text("input_schema")
     called = await reviewer.opened("scripted: echo")
-    await expect(called).to_contain_text("[OK] scripted.echo completed · Scripted")
+    await expect(called).to_contain_text("echo of Scripted: done")
     await expect(called.get_by_label("Arguments", exact=True)).to_contain_text("hello")
     await expect(called).not_to_contain_text("call_tool")
     assert await serious_problems(reviewer.page) == []

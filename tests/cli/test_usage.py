@@ -28,7 +28,7 @@ def used(home: Path, tmp_path: Path) -> Path:
     assert pilothouse(home, "models", "add", *model, "--prices", "3,15,0.3").code == 0
     assert pilothouse(home, "run", "Hello").code == 0
     with sqlite3.connect(home / "pilothouse.db") as database:
-        row = ("local", day_of(time.time() - DAY), "gone", 4, 90_000, 1_000, 0, 0, 0.0, 0)
+        row = ("local", day_of(time.time() - DAY), "gone", 4, 90_000, 1_000, 0, 0, 0.0, 0, 3)
         database.execute(f"INSERT INTO usage_days VALUES ({', '.join('?' * len(row))})", row)
     return home
 
@@ -42,6 +42,8 @@ def test_usage_is_a_table_with_a_bar_for_each_day(used: Path) -> None:
     assert "█" in today
     assert yesterday.split() == [day_of(time.time() - DAY), "4", "90,000", "0", "1,000"]
     assert "30 days: 5 requests, 92,000 tokens in (500 cached), 1,100 out, about $0.0062; of 4 the price" in shown.out
+    # On a terminal of any width.
+    assert "; 3 estimated by length." in " ".join(shown.out.split())
     assert "Script" in shown.out
     assert "gone" in shown.out
     assert shown.err.startswith("Prices: litellm ")
@@ -52,9 +54,9 @@ def test_usage_is_a_table_with_a_bar_for_each_day(used: Path) -> None:
 
 def test_usage_is_written_for_programs(used: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(pilothouse(used, "usage", "--csv").out)))
-    assert [(row["model"], row["name"], row["requests"], row["cost"]) for row in rows] == [
-        ("s", "Script", "1", "0.00615"),
-        ("gone", "gone", "4", ""),
+    assert [(row["model"], row["name"], row["requests"], row["cost"], row["estimated"]) for row in rows] == [
+        ("s", "Script", "1", "0.00615", "0"),
+        ("gone", "gone", "4", "", "3"),
     ]
     report = json.loads(pilothouse(used, "usage", "--json", "--days", "2").out)
     assert report["total"]["input"] == 92_000
@@ -90,6 +92,41 @@ def test_what_is_not_understood_is_said_in_a_sentence(home: Path, typed: tuple[s
     assert said in refused.err
     assert "Traceback" not in refused.err
     assert len(refused.err.strip().splitlines()) <= 2
+
+
+def test_the_context_of_a_conversation_is_shown_without_its_model(used: Path) -> None:
+    assert pilothouse(used, "run", "--model", "s", "Chosen for this one").code == 0
+    listed = json.loads(pilothouse(used, "conversations", "list", "--json").out)["conversations"]
+    [conversation] = [one for one in listed if one["title"] == "Chosen for this one"]
+    assert pilothouse(used, *ADDING, "--name", "Other", "--id", "other").code == 0
+    assert pilothouse(used, "models", "default", "other").code == 0
+    assert pilothouse(used, "models", "remove", "s").code == 0
+    shown = pilothouse(used, "conversations", "context", conversation["id"])
+    assert (shown.code, shown.lines[0].startswith("s: about 2,0")) == (0, True)
+    assert "tokens, as its provider counted." in shown.lines[0]
+    assert "So far: 1 request, 2,000 tokens in (500 cached), 100 out, about $0.0062." in shown.out
+    assert "There is no model “s”. Choose another one to go on" in shown.err
+
+
+def test_a_model_s_name_is_one_line_wherever_it_is_told(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "script.json"
+    file.write_text(json.dumps({"turns": [["Hi.", {"usage": {"input": 2_000, "output": 100}}]]}))
+    name = "Two\nlines\x1b[31m \u202eand\tmore"
+    model = ("--provider", "scripted", "--model", str(file), "--id", "s", "--prices", "3,15")
+    added = pilothouse(home, "models", "add", *model, "--name", name)
+    assert (added.code, len(added.lines)) == (0, 1)
+    assert json.loads((home / "models.json").read_text())["models"]["s"]["name"] == "Two lines and more"
+    # Who writes the file by hand is read the same way.
+    raw = json.loads((home / "models.json").read_text())
+    raw["models"]["s"]["name"] = name
+    (home / "models.json").write_text(json.dumps(raw))
+    assert pilothouse(home, "run", "Hello").code == 0
+    assert any("Two lines and more" in line for line in pilothouse(home, "models", "list").lines)
+    shown = pilothouse(home, "usage")
+    assert any(line.endswith("Two lines and more") for line in shown.lines)
+    assert "of Two lines and more as you set them" in " ".join(shown.err.split())
+    [_, row] = pilothouse(home, "usage", "--csv").lines
+    assert next(csv.reader([row]))[2] == "Two lines and more"
 
 
 def test_the_context_of_a_conversation_is_shown_by_what_it_is(used: Path) -> None:

@@ -97,7 +97,7 @@ async def test_an_answer_with_thinking_text_and_a_call_is_read_as_it_streams() -
     home = home_of_model(nova(server.url))
     assert proofs == [{"wire": "bedrock-converse", "thinking": "Let me see.", "signature": "c2ln", "home": home}]
     assert [each.url for each in of(Cited, events)] == ["https://a.example"]
-    assert of(Usage, events) == [Usage(input=30, output=5, cache_read=20)]
+    assert of(Usage, events)[-1] == Usage(input=30, output=5, cache_read=20)
     assert events[-1] == Stopped("tool", "tool_use")
 
 

@@ -12,7 +12,7 @@ import { JsonTree } from "../json/JsonTree";
 import { safeLink } from "../markdown/links";
 import { CopyButton } from "../shell/CopyButton";
 import { getState } from "../store/store";
-import { leftOut, parsed, remarks, shownParts, toolName } from "./call";
+import { leftOut, parsed, remarks, shownParts, whose } from "./call";
 import classes from "./Calls.module.css";
 import { decisionOf } from "./decision";
 import { FoundTools } from "./FoundTools";
@@ -203,17 +203,15 @@ function Told({ item }: { item: CallItem }) {
 /** Everything about a call: whose it is, what it was given, what it gave. */
 export function CallDetails({ item, isDrawn }: DetailsProps) {
   const decision = decisionOf(item, getState().open?.items.values());
-  const { server, askedArguments } = item.data;
+  const { askedArguments } = item.data;
+  const words = whose(item, getState().builtInTools);
   const phase = phaseOf(item);
   const result = <Result item={item} isDrawn={isDrawn} />;
   return (
     <>
       <p className={`ph-with-icon ${classes.sentence}`} data-tone={toneOf(phase)}>
         {phaseIcons[phase]}
-        <span>
-          {phase === "completed" ? `[OK] ${toolName(item)} completed` : toolName(item)}
-          {server ? ` · ${server}` : ""}
-        </span>
+        <span>{phase === "completed" ? `${words}: done` : words}</span>
       </p>
       {decision && <p className={classes.quiet}>{decision}</p>}
       <Told item={item} />

@@ -38,12 +38,13 @@ export function SummaryAtWork({ item }: { item: CallItem }) {
 /** What was made of a large result for the model; why there is none, stands in what it got instead. */
 export function SummaryMade({ item }: { item: CallItem }) {
   const summary = useSummary(item.id);
+  const { model = "" } = summary?.data ?? {};
+  const name = useApp((state) => state.models.models.find(({ id }) => id === model)?.name ?? model);
   if (!summary || summary.status !== "completed") return null;
-  const { model } = summary.data;
   return (
     <div className={classes.labelled}>
       <div className="ph-label">
-        <span>{model ? `Summary by ${model}` : "Summary"}</span>
+        <span>{name ? `Summary by ${name}` : "Summary"}</span>
       </div>
       <Prose text={summary.text} isStreaming={false} />
     </div>

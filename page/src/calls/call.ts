@@ -1,4 +1,4 @@
-import type { CallItem, Progress, ResponseItem, ResultPart, UserMessageItem } from "../api/types";
+import type { BuiltInTool, CallItem, Progress, ResponseItem, ResultPart, UserMessageItem } from "../api/types";
 
 /** Return how far the server says it is, if it says anything. */
 export function progressOf({ data: { progress } }: CallItem): Progress | null {
@@ -94,6 +94,14 @@ export function remarks({ data: { attempts = 1, hiddenCharacters: hidden = 0, se
     hidden ? `${hidden} invisible ${hidden === 1 ? "character was" : "characters were"} removed from what the model reads.` : "",
     serverFault,
   ].filter(Boolean);
+}
+
+/** Return whose tool it was, in words: "berths of Harbour", "Files"; how it is named to the model is no word for people. */
+export function whose(item: CallItem, builtIn: readonly Pick<BuiltInTool, "name" | "label">[]): string {
+  const { server } = item.data;
+  const name = toolName(item);
+  if (server) return `${name.slice(name.indexOf(".") + 1)} of ${server}`;
+  return builtIn.find((tool) => tool.name === name)?.label ?? name;
 }
 
 /** Return the tool's name as a row has it: "harbour: tides". */

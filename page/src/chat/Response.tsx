@@ -12,9 +12,9 @@ import { cost as costWords, count, duration } from "./words";
 
 /** Return the facts of an answer in reading order; what is not known is left out. */
 export function usageFacts(usage: Usage): string[] {
-  const { input, output, cached, reasoning, firstTokenMs, tokensPerSecond, cost } = usage;
+  const { input, output, cached, reasoning, isEstimated, firstTokenMs, tokensPerSecond, cost } = usage;
   const facts = [
-    input !== null && `${count(input)} tokens in`,
+    input !== null && `${isEstimated ? "estimated: " : ""}${count(input)} tokens in`,
     cached ? `${count(cached)} cached` : false,
     output !== null && `${count(output)} out`,
     reasoning ? `${count(reasoning)} thinking` : false,

@@ -6,6 +6,8 @@ export interface Usage {
   output: number | null;
   cached: number | null;
   reasoning: number | null;
+  /** Whether its provider did not come to count it: it was stopped or broke off. */
+  isEstimated: boolean;
   firstTokenMs: number | null;
   tokensPerSecond: number | null;
   /** About what it cost, in dollars; null where no price is known. */
@@ -26,6 +28,7 @@ export function usageOf(items: readonly ResponseItem[]): Usage {
     output: sum(all.map(({ usage }) => usage?.output)),
     cached: sum(all.map(({ usage }) => usage?.cacheRead)),
     reasoning: sum(all.map(({ usage }) => usage?.reasoning)),
+    isEstimated: all.some(({ usage }) => usage?.estimated),
     firstTokenMs: all[0]?.firstTokenMs ?? null,
     tokensPerSecond: all.at(-1)?.tokensPerSecond ?? null,
     cost: sum(all.map(({ cost }) => cost)),

@@ -7,7 +7,7 @@ import { itemPath, settingsPath } from "../shell/router";
 import { useItems } from "../store/useItems";
 import classes from "./Context.module.css";
 import { FillBar, FillTable } from "./Fill";
-import { costWords, fillings, isNearlyFull, percent, tokens } from "./ledger";
+import { costWords, estimatedWords, fillings, isNearlyFull, percent, tokens } from "./ledger";
 import type { ContextLedger, RunUsage } from "../api/types";
 import { useLedger } from "./useLedger";
 
@@ -36,13 +36,13 @@ function Window({ ledger }: { ledger: ContextLedger }) {
       </p>
       <p className={classes.sum}>
         <span>
-          <strong>{tokens(ledger.used)}</strong> of {tokens(ledger.window)} tokens
+          <strong>{tokens(ledger.used)}</strong> {ledger.gone ? "tokens" : `of ${tokens(ledger.window)} tokens`}
         </span>
-        <strong>{percent(ledger.used, ledger.window)}</strong>
+        {!ledger.gone && <strong>{percent(ledger.used, ledger.window)}</strong>}
       </p>
       <FillBar ledger={ledger} all={all} />
       <p className={classes.note} data-near={isNearlyFull(ledger) || undefined}>
-        {limitWords(ledger)}
+        {ledger.gone || limitWords(ledger)}
       </p>
       <FillTable ledger={ledger} all={all} />
       <p className={classes.note}>{whoCounted[ledger.counted]}</p>
@@ -58,7 +58,7 @@ function Spending({ ledger: { totals, cached, used } }: { ledger: ContextLedger 
         <dt>Cost</dt>
         <dd>{costWords(totals)}</dd>
         <dt>Requests</dt>
-        <dd>{tokens(totals.requests)}</dd>
+        <dd>{[tokens(totals.requests), estimatedWords(totals)].filter(Boolean).join("; ")}</dd>
         <dt>Tokens</dt>
         <dd>
           {tokens(totals.input)} in, {tokens(totals.output)} out

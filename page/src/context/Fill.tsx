@@ -24,7 +24,7 @@ export function FillBar({ ledger, all }: { ledger: ContextLedger; all: readonly 
           height={HEIGHT}
         />
       ))}
-      <rect className={classes.limit} x={Math.min(WIDTH - GAP, ledger.compactAbove * scale)} width={GAP} height={HEIGHT} />
+      {!ledger.gone && <rect className={classes.limit} x={Math.min(WIDTH - GAP, ledger.compactAbove * scale)} width={GAP} height={HEIGHT} />}
     </svg>
   );
 }
@@ -51,7 +51,7 @@ export function FillTable({ ledger, all }: { ledger: ContextLedger; all: readonl
                 {name}
               </th>
               <td>{tokens(count)}</td>
-              <td>{percent(count, ledger.window)}</td>
+              <td>{percent(count, ledger.window || ledger.used)}</td>
             </tr>
             {parts.map((part, at) => (
               <tr key={at} className={classes.inner}>
@@ -62,16 +62,18 @@ export function FillTable({ ledger, all }: { ledger: ContextLedger; all: readonl
             ))}
           </Fragment>
         ))}
-        <tr>
-          <th scope="row">
-            <svg className={classes.swatch} viewBox="0 0 10 10" aria-hidden="true" focusable="false">
-              <rect className={classes.free} width="10" height="10" rx="2.5" />
-            </svg>
-            Free
-          </th>
-          <td>{tokens(Math.max(0, ledger.window - ledger.used))}</td>
-          <td>{percent(Math.max(0, ledger.window - ledger.used), ledger.window)}</td>
-        </tr>
+        {!ledger.gone && (
+          <tr>
+            <th scope="row">
+              <svg className={classes.swatch} viewBox="0 0 10 10" aria-hidden="true" focusable="false">
+                <rect className={classes.free} width="10" height="10" rx="2.5" />
+              </svg>
+              Free
+            </th>
+            <td>{tokens(Math.max(0, ledger.window - ledger.used))}</td>
+            <td>{percent(Math.max(0, ledger.window - ledger.used), ledger.window)}</td>
+          </tr>
+        )}
       </tbody>
     </table>
   );

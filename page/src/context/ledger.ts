@@ -20,11 +20,12 @@ export function percent(part: number, whole: number): string {
 }
 
 /** Tell whether the window is so full that older turns will soon be summed up. */
-export const isNearlyFull = ({ used, compactAbove }: ContextLedger) => used >= compactAbove * NEAR;
+export const isNearlyFull = ({ used, compactAbove, gone }: ContextLedger) => !gone && used >= compactAbove * NEAR;
 
 /** Return what the ring says: "Context: 42% of 128,000 tokens used". */
 export function ringLabel(ledger: ContextLedger | null): string {
   if (!ledger) return "Context";
+  if (ledger.gone) return `Context: ${ledger.gone}`;
   const words = `Context: ${percent(ledger.used, ledger.window)} of ${tokens(ledger.window)} tokens used`;
   return isNearlyFull(ledger) ? `${words}; older turns are summed up soon` : words;
 }
@@ -66,6 +67,9 @@ export function fillings(parts: readonly ContextPart[]): Filling[] {
   }));
   return all.sort((a, b) => b.tokens - a.tokens);
 }
+
+/** Return how many requests nobody counted to their end, in words; nothing where their providers counted all. */
+export const estimatedWords = ({ estimated }: Pick<UsageSum, "estimated">) => (estimated ? `${tokens(estimated)} estimated` : "");
 
 /** Return what something cost: "about $0.12", with what it leaves out where not every price is known. */
 export function costWords({ cost: dollars, requests, costKnownFor }: Pick<UsageSum, "cost" | "requests" | "costKnownFor">): string {

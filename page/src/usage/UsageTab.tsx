@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { api, errorText } from "../api/client";
 import { download } from "../api/bytes";
 import { count } from "../chat/words";
-import { costWords } from "../context/ledger";
+import { costWords, estimatedWords } from "../context/ledger";
 import type { UsageReport, UsageSum } from "../api/types";
 import { counted } from "../servers/words";
 import { loadConfig } from "../settings/actions";
@@ -43,7 +43,7 @@ function useUsage(days: number): { report: UsageReport | null; problem: string }
 
 /** Return a sum in one line: "1.2M tokens in 34 requests, about $0.42". */
 const sumWords = (total: UsageSum) =>
-  total.requests === 0 ? "nothing" : `${count(total.input + total.output)} tokens in ${counted(total.requests, "request")}, ${costWords(total)}`;
+  total.requests === 0 ? "nothing" : `${count(total.input + total.output)} tokens in ${counted(total.requests, "request")}, ${[costWords(total), estimatedWords(total)].filter(Boolean).join("; ")}`;
 
 /** Return what is left to say of today, where it has a budget. */
 const budgetWords = (budget: number | null) => (budget === null ? "" : `; the budget for today is ${dollars(budget)}`);

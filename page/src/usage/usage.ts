@@ -23,7 +23,7 @@ export const amount = (usage: Pick<DayUsage, "input" | "output" | "cost">, measu
 
 type Sum = Omit<DayUsage, "day">;
 
-const counts = ["requests", "input", "output", "cacheRead", "cacheWrite", "costKnownFor"] as const;
+const counts = ["requests", "input", "output", "cacheRead", "cacheWrite", "costKnownFor", "estimated"] as const;
 
 function added(sum: Sum, more: Sum): Sum {
   const cost = sum.cost === null && more.cost === null ? null : (sum.cost ?? 0) + (more.cost ?? 0);

@@ -127,11 +127,11 @@ def counted_last(items: Sequence[Item]) -> int:
 def last_counted(items: Sequence[Item]) -> ItemOf[ResponseData] | None:
     """Return the last answer that its provider counted; None where there is none since a summary.
 
-    One that broke off says nothing, and takes nothing away from what was counted before it.
+    One that broke off was reckoned, and takes nothing away from what was counted before it.
     """
     for item in reversed(items):
         if item.kind == "compaction" and item.status == "completed":
             return None
-        if is_a(item, ResponseData) and item.data.usage is not None:
+        if is_a(item, ResponseData) and item.data.usage is not None and not item.data.usage.estimated:
             return item
     return None

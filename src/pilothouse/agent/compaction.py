@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 import msgspec
 
 from pilothouse.agent.budget import spent
 from pilothouse.agent.facts import facts_of, section, with_wish, within
 from pilothouse.agent.history import history, in_order, size, stands_before, until_message
+from pilothouse.agent.metering import Meter, kept_when_stopped
+from pilothouse.agent.requests import request_size
 from pilothouse.agent.spending import Estimate, estimate
 from pilothouse.agent.taint import kept_of, seen
 from pilothouse.types import limits
-from pilothouse.types.events import ItemCompleted, ItemCreated
+from pilothouse.types.events import ItemCompleted, ItemCreated, ItemUpdated
 from pilothouse.types.invisible import without_escapes, without_hidden
 from pilothouse.types.item_data import CallData, CompactionData, MessageData, NoticeData, ReminderData
 from pilothouse.types.items import Item, ItemOf, is_a, is_summed_up, patch, turn_of
@@ -23,11 +25,12 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import Block, CallBlock, Message, ModelRequest, ResultBlock, TextBlock
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Journal, OpenModel
-from pilothouse.types.stream import Failed, Stopped, TextDelta, Usage
+from pilothouse.types.stream import CUT, Failed, Stopped, TextDelta
 
 _REQUEST = (Path(__file__).parent / "summary_request.md").read_text()
 _KEEP = (Path(__file__).parent / "summary_keep.md").read_text()
 _SUMMARY_CHARS = limits.COMPACTED_TOKENS * limits.CHARS_PER_TOKEN
+_CUT = (Path(__file__).parent / "summary_cut.md").read_text().strip()
 _NOTHING = "There was nothing to sum up."
 _GAP = "\n\n[… left out …]\n\n"
 
@@ -141,8 +144,11 @@ class _Compaction(msgspec.Struct, frozen=True):
         asked = patch(CompactionData, keep=self.keep) if self.keep is not None else {}
         item = journal.new("compaction", data=asked)
         await journal.write(ItemCreated(item=item))
-        written, usage = await _summarise(self.opened, told, self.keep)
-        paid = self._paid(usage)
+        request = _request(self.opened, told, self.keep)
+        meter = Meter(request_size(request))
+        async with kept_when_stopped(journal, lambda: ItemUpdated(item_id=item.id, data=self._paid(meter))):
+            written = await _summarise(self.opened, request, meter)
+        paid = self._paid(meter)
         if isinstance(written, Failed) and self.keep is not None:
             await journal.write(ItemCompleted(item_id=item.id, status="failed", data=paid))
             return written
@@ -153,9 +159,9 @@ class _Compaction(msgspec.Struct, frozen=True):
         await journal.write(ItemCompleted(item_id=item.id, status="completed", data=data))
         return None
 
-    def _paid(self, usage: Usage | None) -> JsonObject:
+    def _paid(self, meter: Meter) -> JsonObject:
         """Return what the model took, as the item says it."""
-        paid = self.opened.config.used(usage)
+        paid = self.opened.config.used(meter.usage)
         if paid is None:
             return {}
         cost = patch(CompactionData, cost=paid.cost) if paid.cost is not None else {}
@@ -203,36 +209,37 @@ def used_before(items: Sequence[Item], cut: CompactionData) -> tuple[str, ...]:
     return tuple(reversed(list(names)[: limits.TOOLS_REMEMBERED]))
 
 
-class _Written(NamedTuple):
-    """What a model wrote, or why that is no summary; and what it took, if the provider tells."""
-
-    text: str | Failed
-    usage: Usage | None
-
-
-async def _summarise(opened: OpenModel, told: str, keep: str | None) -> _Written:
-    request = ModelRequest(
+def _request(opened: OpenModel, told: str, keep: str | None) -> ModelRequest:
+    return ModelRequest(
         system=f"{_REQUEST}\n{_KEEP.format(keep=keep)}" if keep else _REQUEST,
         messages=(Message("user", (TextBlock(text=told),)),),
         max_tokens=limits.COMPACTED_TOKENS,
         thinking=False if opened.config.supports_thinking else None,
     )
-    written, usage, failed = "", None, None
+
+
+async def _summarise(opened: OpenModel, request: ModelRequest, meter: Meter) -> str | Failed:
+    """Return what a model wrote, or why that is no summary."""
+    written, failed, cut = "", None, False
     async with aclosing(opened.model.stream(request)) as events:
         async for event in events:
+            meter.take(event)
             if isinstance(event, TextDelta):
+                cut = cut or len(written) + len(event.text) > _SUMMARY_CHARS
                 written = (written + event.text)[:_SUMMARY_CHARS]
-            elif isinstance(event, Usage):
-                usage = event
             elif isinstance(event, Failed):
                 failed = event
                 break
             elif isinstance(event, Stopped) and event.reason == "refusal":
                 failed = Failed("model_refused", "The model declined to sum this up.")
+            elif isinstance(event, Stopped):
+                cut = cut or event.reason in CUT
     text = without_hidden(without_escapes(written).strip())[0]
     if failed is None and only_repeats(text):
         failed = Failed("model_failed", "The model only repeated itself.")
-    return _Written(failed or text or Failed("model_failed", "The model wrote no summary."), usage)
+    if text and cut:
+        text = f"{text}\n\n{_CUT}"
+    return failed or text or Failed("model_failed", "The model wrote no summary.")
 
 
 def only_repeats(text: str) -> bool:

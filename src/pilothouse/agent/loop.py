@@ -12,6 +12,7 @@ from pilothouse.agent.closing import interrupted, resumed
 from pilothouse.agent.history import history, size, unread, until_message
 from pilothouse.agent.limit_questions import Outcome, ask_for_budget, ask_to_go_on, tell_stopped
 from pilothouse.agent.media import Fetch, MediaLoader, no_media
+from pilothouse.agent.metering import Meter
 from pilothouse.agent.reminders import CurrentReminders, ReminderWriter, no_reminders
 from pilothouse.agent.requests import offered, request_size
 from pilothouse.agent.spending import Estimate, Purse, estimate
@@ -163,9 +164,11 @@ class Loop:
             if isinstance(messages, budget.Excess):
                 return messages
             turn_id, opened = TurnId(turn, attempt, continues), self._plan.opened
-            writer = TurnWriter(self._journal, turn_id, opened.config, self._calls.describe)
+            request = self._request(messages)
+            meter = Meter(request_size(request))
+            writer = TurnWriter(self._journal, turn_id, opened.config, self._calls.describe, meter)
             with self._purse.paying(self._coming):
-                failure = await take_turn(opened.model, self._request(messages), writer)
+                failure = await take_turn(opened.model, request, writer)
             if failure is None:
                 return None
             if not await self._may_retry(failure, attempt >= last):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 
 import msgspec
 
 from pilothouse.agent.answer_order import AnswerOrder
+from pilothouse.agent.metering import Meter, kept_when_stopped
 from pilothouse.agent.pictures import Pictures
 from pilothouse.types import limits, stream
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemUpdated
@@ -45,17 +46,21 @@ Describe = Callable[[str, JsonObject | str | None, str], Awaitable[JsonObject]]
 
 async def take_turn(model: Model, request: ModelRequest, writer: TurnWriter) -> stream.Failed | None:
     """Ask the model and write its answer; return the failure if there was one."""
-    async with aclosing(model.stream(request)) as events:
+    async with writer.stoppable(), aclosing(model.stream(request)) as events:
         async for told in events:
             if type(told) is stream.TextDelta:
                 await writer.text(told.text)
                 continue
             event = _sound(told)
             if isinstance(event, stream.Failed):
-                await writer.broke_off(event)
-                return event
+                break
             await writer.take(event)
-    return await writer.finish()
+        else:
+            event = None
+    if event is None:
+        return await writer.finish()
+    await writer.broke_off(event)
+    return event
 
 
 def _sound(event: stream.StreamEvent) -> stream.StreamEvent:
@@ -81,8 +86,11 @@ class _Call:
 class TurnWriter:
     """Turns a model's stream into items."""
 
-    def __init__(self, journal: Journal, turn: TurnId, config: ModelConfig, describe: Describe) -> None:
+    def __init__(
+        self, journal: Journal, turn: TurnId, config: ModelConfig, describe: Describe, meter: Meter | None = None
+    ) -> None:
         self._journal = journal
+        self._meter = meter or Meter(0)
         self._turn = turn
         self._config = config
         self._describe = describe
@@ -112,7 +120,6 @@ class TurnWriter:
         # By address, or by title where there is none: a source is told once.
         self._sources: dict[str, Source] = {}
         self._told: list[stream.Notice] = []
-        self._usage: stream.Usage | None = None
         self._stopped: stream.Stopped | None = None
 
     # --- what the stream brings ---
@@ -125,6 +132,7 @@ class TurnWriter:
         if response is None or self._turned:
             response = await self._turn_to_text(text)
         self._piece()
+        self._meter.wrote(len(text))
         self._order.length += len(text)
         self._last_text = text
         self._journal.delta(response, text)
@@ -152,6 +160,9 @@ class TurnWriter:
 
     async def take(self, event: stream.StreamEvent) -> None:
         """Take anything but text and failure."""
+        self._meter.take(event)
+        if isinstance(event, stream.Usage):
+            return
         self._turned = True
         match event:
             case stream.ThinkingDelta():
@@ -166,8 +177,6 @@ class TurnWriter:
                 await self._call_received(event)
             case stream.Retrying():
                 await self._retrying(event)
-            case stream.Usage():
-                self._usage = event
             case stream.Stopped():
                 self._stopped = event
             case _:
@@ -299,9 +308,7 @@ class TurnWriter:
         if (order := self._order.kept()) is not None:
             data |= patch(ResponseData, order=order)
         if self._response is None:
-            events.append(
-                ItemCreated(item=self._journal.new("response", status="completed", data=self._about_response() | data))
-            )
+            events.append(self._unsaid("completed", data))
         else:
             events.append(ItemCompleted(item_id=self._response, status="completed", data=data))
         for call in self._calls.values():
@@ -316,11 +323,15 @@ class TurnWriter:
 
     async def broke_off(self, failure: stream.Failed) -> None:
         """End everything this attempt began; its text stays visible, marked."""
+        self._meter.take(failure)
         error = ResponseError(code=failure.code, message=failure.message)
         events: list[Event] = [*self._end_retry(), *self._thinking_end("failed", cut_off=True)]
+        data = self._measures() | patch(ResponseData, cut_off=True, error=error)
         if self._response is not None:
-            data = self._measures() | patch(ResponseData, cut_off=True, error=error)
             events.append(ItemCompleted(item_id=self._response, status="failed", data=data))
+        elif self._meter.usage is not None:
+            # Nothing was said, and what was thought or asked for until then was paid for.
+            events.append(self._unsaid("failed", data))
         for call in self._calls.values():
             lost = CallError(code="CUT_OFF", message=failure.message, retryable=True)
             data = patch(CallData, cut_off=True, error=lost)
@@ -328,7 +339,22 @@ class TurnWriter:
         if events:
             await self._journal.write(*events, promised=False)
 
+    def stoppable(self) -> AbstractAsyncContextManager[None]:
+        """Return a context in which what was used counts also if the person, or the program's end, stops it."""
+        return kept_when_stopped(self._journal, self._stopped_event)
+
+    def _stopped_event(self) -> Event | None:
+        if self._meter.usage is None:
+            return None
+        if self._response is not None:
+            return ItemUpdated(item_id=self._response, data=self._measures())
+        return self._unsaid("cancelled", self._measures() | patch(ResponseData, cut_off=True))
+
     # --- parts ---
+
+    def _unsaid(self, status: ItemStatus, data: JsonObject) -> ItemCreated:
+        """Return an answer of which nothing was said."""
+        return ItemCreated(item=self._journal.new("response", status=status, data=self._about_response() | data))
 
     def _about_response(self) -> JsonObject:
         about, continues = patch(ResponseData, turn=self._turn.tag), self._turn.continues
@@ -388,10 +414,11 @@ class TurnWriter:
     def _speed(self) -> float | None:
         """Return how many tokens came in a second; None for what came at once, or in too short a time to tell."""
         spent = self._last_piece - self._first_piece
-        if self._usage is None or self._pieces < limits.SPEED_PIECES or spent < limits.SPEED_SECONDS:
+        usage = self._meter.usage
+        if usage is None or usage.estimated or self._pieces < limits.SPEED_PIECES or spent < limits.SPEED_SECONDS:
             return None
         # Thinking that is not shown was over before the first piece.
-        tokens = self._usage.output - (0 if self._thought else self._usage.reasoning)
+        tokens = usage.output - (0 if self._thought else usage.reasoning)
         return round(tokens / spent, 1) if tokens >= limits.SPEED_TOKENS else None
 
     def _measures(self) -> JsonObject:
@@ -399,7 +426,7 @@ class TurnWriter:
         data = patch(ResponseData, model=self._config.id, duration_ms=round((now - self._began) * 1000))
         if self._first_token is not None:
             data |= patch(ResponseData, first_token_ms=round((self._first_token - self._began) * 1000))
-        if (used := self._config.used(self._usage)) is not None:
+        if (used := self._config.used(self._meter.usage)) is not None:
             data |= patch(ResponseData, usage=used.usage)
             data |= patch(ResponseData, cost=used.cost) if used.cost is not None else {}
         if (speed := self._speed()) is not None:

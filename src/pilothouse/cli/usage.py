@@ -90,10 +90,12 @@ def sum_words(one: UsageSum) -> str:
     words = f"{counted(one.requests, 'request')}, {one.input:,} tokens in"
     words += f" ({one.cache_read:,} cached)" if one.cache_read else ""
     words += f", {one.output:,} out"
-    if one.cost is None:
-        return f"{words}."
-    unknown = one.requests - one.cost_known_for
-    return f"{words}, {cost_words(one.cost)}{f'; of {unknown:,} the price is not known' if unknown else ''}."
+    if one.cost is not None:
+        unknown = one.requests - one.cost_known_for
+        words += f", {cost_words(one.cost)}{f'; of {unknown:,} the price is not known' if unknown else ''}"
+    # Their providers did not come to count them.
+    words += f"; {one.estimated:,} estimated by length" if one.estimated else ""
+    return f"{words}."
 
 
 async def context(conversation_id: str, *, as_json: bool) -> int:
@@ -109,9 +111,14 @@ async def context(conversation_id: str, *, as_json: bool) -> int:
 
 def _show_ledger(ledger: ContextLedger) -> None:
     out = output()
-    share = f"{ledger.used / max(1, ledger.window):.0%}"
     by = "as its provider counted" if ledger.counted == "provider" else "by length"
-    say(out, f"{one_line(ledger.model_name)}: about {ledger.used:,} of {ledger.window:,} tokens ({share}), {by}.")
+    if ledger.gone:
+        say(messages(), one_line(ledger.gone), "yellow")
+    if ledger.window:
+        filled = f"about {ledger.used:,} of {ledger.window:,} tokens ({ledger.used / ledger.window:.0%})"
+    else:
+        filled = f"about {ledger.used:,} tokens"
+    say(out, f"{one_line(ledger.model_name)}: {filled}, {by}.")
     out.line()
     most = max((part.tokens for part in ledger.parts), default=0)
     rows = [(f"{part.tokens:,}", part.label, bar(part.tokens, most)) for part in ledger.parts]
@@ -124,7 +131,8 @@ def _show_ledger(ledger: ContextLedger) -> None:
         ]
         out.line()
         show_table(out, ("message", *_SUMS, "model"), rows_of_runs)
-    aside = [f"Older messages are summed up from {ledger.compact_above:,} tokens on."]
+    aside = [f"Older messages are summed up from {ledger.compact_above:,} tokens on."] if ledger.window else []
     aside += [f"Of the last request {ledger.cached:,} tokens came from the cache."] if ledger.cached else []
     aside += [f"Prices: {ledger.price_label}."] if ledger.price_label else []
-    say(messages(), " ".join(aside), "dim")
+    if aside:
+        say(messages(), " ".join(aside), "dim")

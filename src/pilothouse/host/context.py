@@ -13,12 +13,18 @@ from pilothouse.host.active_run import Parts
 from pilothouse.host.planning import system_text, wanted_tools
 from pilothouse.types import limits
 from pilothouse.types.conversations import Conversation
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import Models
+from pilothouse.types.invisible import on_one_line
 from pilothouse.types.items import Item
-from pilothouse.types.models import ModelView
+from pilothouse.types.models import ModelConfig, ModelView
 from pilothouse.types.ports import ModelOutline
 from pilothouse.types.runs import Run, RunOptions
 from pilothouse.types.usage import ContextLedger, RequestUsage, RunUsage, UsageSum, added_up, sum_of
+
+# Why there is no model: it was removed, or there is none at all.
+_GONE = ("unknown_model", "no_model")
+_CHOOSE = "Choose another one to go on; what was used until now stands below."
 
 
 class ContextKeeper:
@@ -33,10 +39,10 @@ class ContextKeeper:
         records = self._parts.records
         conversation = await records.conversation(owner, conversation_id)
         run = await self._next_run(conversation)
-        outline = await self._parts.models.outline(run.options.model_id or conversation.settings.model_id)
         requests, items, listed = await asyncio.gather(
             records.requests(owner, conversation_id), records.history(conversation_id), self._models.list(owner)
         )
+        outline, gone = await self._outline(run.options.model_id or conversation.settings.model_id, requests)
         views = {view.id: view for view in listed.models}
         filled = await self._filling(run, conversation, outline, items)
         runs = _runs(requests, views)
@@ -53,7 +59,20 @@ class ContextKeeper:
             totals=added_up(sum_of(one.used) for one in requests if one.used is not None),
             runs=runs,
             price_label=views[config.id].price_label if config.id in views else "",
+            gone=gone,
         )
+
+    async def _outline(self, model_id: str | None, requests: Sequence[RequestUsage]) -> tuple[ModelOutline, str]:
+        """Return what is known of a conversation's model, and a sentence if it is gone: what was used stays true."""
+        try:
+            return await self._parts.models.outline(model_id), ""
+        except PilothouseError as error:
+            if error.code not in _GONE:
+                raise
+            said = f"{error.message} {_CHOOSE}"
+        answered = next((one.used.model for one in reversed(requests) if one.used is not None), "")
+        known = model_id or answered or "No model"
+        return ModelOutline(ModelConfig(id=known, name=on_one_line(known), provider="plugin")), said
 
     async def _next_run(self, conversation: Conversation) -> Run:
         """Return the run at work; where none is, what a message would begin that wishes for nothing in particular."""

@@ -6,6 +6,7 @@ import re
 from contextlib import aclosing
 from pathlib import Path
 
+from pilothouse.agent.metering import Meter
 from pilothouse.agent.requests import request_size
 from pilothouse.agent.spending import Purse, estimate
 from pilothouse.types import limits
@@ -15,7 +16,7 @@ from pilothouse.types.items import Item
 from pilothouse.types.messages import Message, ModelRequest, TextBlock
 from pilothouse.types.ports import OpenModel
 from pilothouse.types.records import Records
-from pilothouse.types.stream import Failed, TextDelta, Usage
+from pilothouse.types.stream import Failed, TextDelta
 from pilothouse.types.usage import Used
 
 _PROMPT = (Path(__file__).parent / "title_prompt.md").read_text()
@@ -70,14 +71,13 @@ def _request(opened: OpenModel, spoken: list[Item]) -> ModelRequest:
 async def _ask(opened: OpenModel, request: ModelRequest) -> tuple[str, Used | None]:
     """Return what the model says, and what that took if it tells."""
     parts: list[str] = []
-    usage: Usage | None = None
+    meter = Meter(request_size(request))
     async with aclosing(opened.model.stream(request)) as events:
         async for event in events:
+            meter.take(event)
             if isinstance(event, TextDelta):
                 parts.append(event.text)
-            elif isinstance(event, Usage):
-                usage = event
             elif isinstance(event, Failed):
                 parts = []
                 break
-    return "".join(parts), opened.config.used(usage)
+    return "".join(parts), opened.config.used(meter.usage)

@@ -12,13 +12,14 @@ import msgspec
 from pilothouse.types import limits
 from pilothouse.types.exchange import Download
 from pilothouse.types.host import Models, Usage
+from pilothouse.types.invisible import on_one_line
 from pilothouse.types.json import encode
 from pilothouse.types.models import ModelView
 from pilothouse.types.records import Records
 from pilothouse.types.settings import Settings
 from pilothouse.types.usage import DayUsage, UsageFormat, UsageReport, added_up, day_of, first_day
 
-_HEAD = ("day", "model", "name", "requests", "input", "output", "cacheRead", "cacheWrite", "cost", "costKnownFor")
+_HEAD = ("day", "model", "name", "requests", "input", "output", "cacheRead", "cacheWrite", "cost", "costKnownFor", "estimated")
 # What a spreadsheet takes for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -86,12 +87,14 @@ def _table(rows: Sequence[DayUsage]) -> bytes:
     for row in rows:
         counts = (row.requests, row.input, row.output, row.cache_read, row.cache_write)
         cost = "" if row.cost is None else f"{row.cost:.9f}".rstrip("0").rstrip(".")
-        writer.writerow((row.day, _cell(row.model), _cell(row.model_name), *counts, cost, row.cost_known_for))
+        writer.writerow((row.day, _cell(row.model), _cell(row.model_name), *counts, cost, row.cost_known_for, row.estimated))
     return text.getvalue().encode(errors="replace")
 
 
 def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    # The id of a script is its path, which may have anything in it.
+    line = on_one_line(text)
+    return f"'{line}" if line.startswith(_FORMULA) else line
 
 
 async def _once(data: bytes) -> AsyncGenerator[bytes, None]:

@@ -51,6 +51,8 @@ class Answer:
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._open: dict[object, _Call] = {}
+        # What the provider counted so far, if that is news.
+        self._so_far: Usage | None = None
         self.calls = 0
 
     @property
@@ -63,11 +65,19 @@ class Answer:
         """Return what is ready and forget it."""
         self._flush()
         ready, self._ready = self._ready, []
-        return ready
+        so_far, self._so_far = self._so_far, None
+        return [so_far, *ready] if so_far is not None else ready
+
+    def count(self, usage: Usage | None) -> None:
+        """Note what was used so far: it is told with what is told next, so that it counts if the answer breaks off."""
+        if usage is not None:
+            self._so_far = msgspec.structs.replace(usage, estimated=True)
 
     def add(self, event: StreamEvent) -> None:
         """Add an event that is whole."""
         self._flush()
+        if isinstance(event, Usage):
+            self._so_far = None
         self._ready.append(event)
 
     def text(self, piece: str) -> None:

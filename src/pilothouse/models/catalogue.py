@@ -27,6 +27,7 @@ from pilothouse.models.views import model_list, model_view
 from pilothouse.types import limits
 from pilothouse.types.api import ModelInput
 from pilothouse.types.errors import BadField, PilothouseError
+from pilothouse.types.invisible import on_one_line
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import Message, ModelRequest, TextBlock
 from pilothouse.types.models import SIGNING, ModelConfig, ModelList, ModelTest, ModelView
@@ -222,7 +223,7 @@ class ModelCatalogue:
         content = self._content()
         if model_id and model_id.startswith(SCRIPTED):
             script = Path(model_id.removeprefix(SCRIPTED))
-            return ModelConfig(id=model_id, name=script.name, provider="scripted", model=str(script))
+            return ModelConfig(id=model_id, name=on_one_line(script.name), provider="scripted", model=str(script))
         chosen = model_id or content.default_model_id
         if chosen in content.models:
             return content.models[chosen]

@@ -13,6 +13,7 @@ from pilothouse.models.provider_table import blank_in, is_known, rows
 from pilothouse.models.providers import EMBEDDED_NAME, LOCAL, address_of
 from pilothouse.types import limits
 from pilothouse.types.errors import BadField
+from pilothouse.types.invisible import on_one_line
 from pilothouse.types.json import JsonObject, convert
 from pilothouse.types.models import PROVIDERS, ModelConfig
 from pilothouse.types.origins import origin_of
@@ -68,7 +69,9 @@ def parse_model(model_id: str, entry: JsonObject) -> ModelConfig:
         raise BadField((*at, "provider"), message)
     # Null means "not said", as in a form.
     said = {key: value for key, value in entry.items() if value is not None and key != "id"}
-    config = msgspec.structs.replace(convert(said, ModelConfig, at), id=model_id)
+    config = convert(said, ModelConfig, at)
+    # It stands in tables, in sentences and in files that are read line by line.
+    config = msgspec.structs.replace(config, id=model_id, name=on_one_line(config.name))
     _check(config, at)
     if "contextWindow" in said and config.context_window < 1:
         raise BadField((*at, "contextWindow"), "“contextWindow” must be at least 1.")
@@ -76,7 +79,7 @@ def parse_model(model_id: str, entry: JsonObject) -> ModelConfig:
 
 
 def _check(config: ModelConfig, at: tuple[str, ...]) -> None:
-    if not config.name.strip():
+    if not config.name:
         raise BadField((*at, "name"), "A model needs a name.")
     if config.base_url and config.provider not in LOCAL and not origin_of(config.base_url):
         message = f"“{config.base_url}” is not a web address; it begins with http:// or https://."

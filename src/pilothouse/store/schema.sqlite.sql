@@ -171,6 +171,7 @@ CREATE TABLE usage_days (
 	cache_write BIGINT NOT NULL, 
 	cost DOUBLE NOT NULL, 
 	cost_known_for BIGINT NOT NULL, 
+	estimated BIGINT NOT NULL, 
 	PRIMARY KEY (owner, day, model)
 );
 

@@ -33,7 +33,7 @@ from pilothouse.types.usage import (
 # The items for which a model was asked.
 ASKED = ("response", "tool_summary", "compaction")
 _DAY = 86_400.0
-_COUNTS = ("requests", "input", "output", "cache_read", "cache_write", "cost", "cost_known_for")
+_COUNTS = ("requests", "input", "output", "cache_read", "cache_write", "cost", "cost_known_for", "estimated")
 _ADD = Statement(
     f"INSERT INTO usage_days (owner, day, model, {', '.join(_COUNTS)}) "  # noqa: S608 - the names are ours
     f"VALUES (:owner, :day, :model, {', '.join(f':{name}' for name in _COUNTS)}) "

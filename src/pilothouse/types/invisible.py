@@ -32,6 +32,9 @@ _BEGINNING = re.compile(r"[\x1b\x90\x98\x9b\x9d-\x9f]")
 # All but tab, the ends of lines and of pages.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
+# Marks that turn around what stands beside them.
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
 
 def whole(text: str) -> str:
     """Return the text with a mark for each half of a character that stands alone."""
@@ -57,6 +60,12 @@ def without_hidden(text: str) -> tuple[str, int]:
         return text, 0
     clean = _TAGS.sub(lambda found: found["flag"] or "", text)
     return clean, len(text) - len(clean)
+
+
+def on_one_line(text: str) -> str:
+    """Return a name that stands on one line and turns nothing around, wherever it is shown."""
+    seen = without_hidden(without_escapes(whole(text)))[0]
+    return " ".join(_TURNING.sub("", seen).split())
 
 
 def without_escapes(text: str) -> str:

@@ -84,7 +84,7 @@ class ModelConfig(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omi
         return self.prices or (self.known.prices if self.known is not None else None)
 
     def used(self, usage: Usage | None) -> Used | None:
-        """Return what a request used and cost, as far as its provider counted and a price is known."""
+        """Return what a request used and cost, as far as it counts and a price is known."""
         if usage is None:
             return None
         cost = self.costs.cost(usage) if self.costs is not None else 0.0

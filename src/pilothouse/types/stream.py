@@ -111,6 +111,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     cache_read: int = 0
     cache_write: int = 0
     reasoning: int = 0
+    # It is not the provider's last word: told on the way, or reckoned by length.
+    estimated: bool = False
 
 
 class Stopped(msgspec.Struct, frozen=True):

@@ -27,6 +27,8 @@ class TokenUsage(Frozen, frozen=True):
     input: int = 0
     output: int = 0
     reasoning: int = 0
+    # The provider did not come to say it, or not all of it: what is missing is reckoned by length.
+    estimated: bool = False
 
 
 class Spent(msgspec.Struct, frozen=True):
@@ -58,6 +60,8 @@ class UsageSum(Frozen, frozen=True):
     # About what those cost whose price is known, and how many these are; None where it is known of none.
     cost: float | None = None
     cost_known_for: int = 0
+    # How many of them their providers did not come to count: they are reckoned by length.
+    estimated: int = 0
 
 
 class DayUsage(UsageSum, frozen=True, kw_only=True):
@@ -150,6 +154,8 @@ class ContextLedger(Frozen, frozen=True):
     runs: tuple[RunUsage, ...]
     # "$3 in, $15 out per 1M tokens"; empty where the prices are not known.
     price_label: str = ""
+    # One sentence where the conversation's model cannot be asked any more; the window is then 0: nobody knows it.
+    gone: str = ""
 
 
 def day_of(at: float) -> str:
@@ -178,6 +184,7 @@ def added_up(sums: Iterable[UsageSum]) -> UsageSum:
         cache_write=sum(one.cache_write for one in listed),
         cost=sum(costs) if costs else None,
         cost_known_for=sum(one.cost_known_for for one in listed),
+        estimated=sum(one.estimated for one in listed),
     )
 
 
@@ -192,4 +199,5 @@ def sum_of(used: Used) -> UsageSum:
         cache_write=usage.cache_write,
         cost=used.cost,
         cost_known_for=0 if used.cost is None else 1,
+        estimated=int(usage.estimated),
     )

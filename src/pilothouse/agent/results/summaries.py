@@ -14,11 +14,12 @@ import msgspec
 from pilothouse.agent.compaction import middle_out, only_repeats, transcript
 from pilothouse.agent.history import history, until_message
 from pilothouse.agent.media import Fetch, no_media
+from pilothouse.agent.metering import Meter, kept_when_stopped
 from pilothouse.agent.requests import request_size
 from pilothouse.agent.spending import Purse, estimate
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.events import ItemCompleted, ItemCreated
+from pilothouse.types.events import ItemCompleted, ItemCreated, ItemUpdated
 from pilothouse.types.invisible import without_escapes, without_hidden
 from pilothouse.types.item_data import SummaryData
 from pilothouse.types.items import Call, Item, ItemStatus, patch
@@ -28,10 +29,11 @@ from pilothouse.types.messages import Message, ModelRequest, TextBlock
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.origins import is_loopback
 from pilothouse.types.ports import Journal, OpenModel
-from pilothouse.types.stream import Failed, Stopped, StreamEvent, TextDelta, Usage
+from pilothouse.types.stream import CUT, Failed, Stopped, StreamEvent, TextDelta
 
 _REQUEST = (Path(__file__).parent / "summary_request.md").read_text().strip()
 _ENTERED = (Path(__file__).parent / "summary_entered.md").read_text().strip()
+_CUT = (Path(__file__).parent / "summary_cut.md").read_text().strip()
 _STOPPED = "the person stopped it"
 _EMPTY = "the model wrote nothing"
 _LONGER = "what the model wrote is no shorter than the result"
@@ -158,11 +160,12 @@ class Summaries:
         )
         item = self._journal.new("tool_summary", data=data)
         await self._journal.write(ItemCreated(item=item), promised=False)
-        writing = _Writing(self._journal, item.id, opened, most)
+        writing = _Writing(self._journal, item.id, opened, most, Meter(request_size(request)))
         task = asyncio.create_task(writing.write(request), name=f"summary {item.id}")
         self._at_work |= {item.id: task, call.id: task}
         try:
-            attempt = await self._outcome(task, {item.id, call.id})
+            async with kept_when_stopped(self._journal, lambda: ItemUpdated(item_id=item.id, data=writing.measures())):
+                attempt = await self._outcome(task, {item.id, call.id})
         finally:
             self._at_work = {name: one for name, one in self._at_work.items() if one is not task}
         ended = ItemCompleted(item_id=item.id, status=attempt.status, data=writing.measures(attempt.why))
@@ -200,15 +203,17 @@ class Summaries:
 class _Writing:
     """One model at work on one summary."""
 
-    def __init__(self, journal: Journal, item_id: str, opened: OpenModel, most: int) -> None:
+    def __init__(self, journal: Journal, item_id: str, opened: OpenModel, most: int, meter: Meter) -> None:
         self._journal = journal
+        self._meter = meter
         self._item_id = item_id
         self._opened = opened
         # It must be shorter than this.
         self._most = most
         self._began = time.monotonic()
         self._text = ""
-        self._usage: Usage | None = None
+        # Whether a limit ended it, which is not its end.
+        self._cut = False
 
     async def write(self, request: ModelRequest) -> _Attempt:
         """Ask, and return what came of it."""
@@ -220,7 +225,7 @@ class _Writing:
                     if (ended := self._take(event, room)) is not None:
                         why = ended
                         # How much was used is told last.
-                        if len(self._text) >= room or isinstance(event, Failed):
+                        if isinstance(event, TextDelta | Failed):
                             break
         except TimeoutError:
             why = _SLOW
@@ -231,30 +236,38 @@ class _Writing:
             why = _STUCK
         if not why and len(text) >= self._most:
             why = _LONGER
-        return _Attempt(why=why, status="failed") if why else _Attempt(text)
+        if why:
+            return _Attempt(why=why, status="failed")
+        return _Attempt(self._with_note(text) if self._cut else text)
+
+    def _with_note(self, text: str) -> str:
+        """Return a summary that says that it was cut; whoever watches reads it, too."""
+        self._journal.delta(self._item_id, f"\n\n{_CUT}")
+        return f"{text}\n\n{_CUT}"
 
     def _take(self, event: StreamEvent, room: int) -> str | None:
         """Take an event; return how the answer ended with it, nothing said against it, or None while it goes on."""
+        self._meter.take(event)
         match event:
             case TextDelta():
                 piece = event.text[: room - len(self._text)]
                 self._text += piece
                 self._journal.delta(self._item_id, piece)
-                return "" if len(self._text) >= room else None
-            case Usage():
-                self._usage = event
+                self._cut = len(piece) < len(event.text)
+                return "" if self._cut else None
             case Failed():
                 return event.message.rstrip(".") or _BROKE
             case Stopped():
+                self._cut = event.reason in CUT
                 return _DECLINED if event.reason == "refusal" else ""
             case _:
                 pass
         return None
 
-    def measures(self, why: str) -> JsonObject:
+    def measures(self, why: str = "") -> JsonObject:
         """Return what it took."""
         data = patch(SummaryData, duration_ms=round((time.monotonic() - self._began) * 1000))
-        if (used := self._opened.config.used(self._usage)) is not None:
+        if (used := self._opened.config.used(self._meter.usage)) is not None:
             data |= patch(SummaryData, usage=used.usage)
             data |= patch(SummaryData, cost=used.cost) if used.cost is not None else {}
         return data | (patch(SummaryData, why=why) if why else {})

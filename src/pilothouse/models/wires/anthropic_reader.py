@@ -152,6 +152,7 @@ class AnthropicReader:
                 self._end(event.index)
             case "message_start" if event.message:
                 self._count(event.message.usage)
+                self._answer.count(self._usage())
                 self._container = event.message.container
             case "message_delta":
                 self._count(event.usage)

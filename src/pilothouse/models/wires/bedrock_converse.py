@@ -249,6 +249,7 @@ class _Reader:
             self._stop = event.message_stop.stop_reason
         elif event.metadata and event.metadata.usage:
             self._usage = _counted(event.metadata.usage)
+            self._answer.count(self._usage)
 
     def finish(self) -> None:
         """Add usage and the reason for the end."""

@@ -79,7 +79,7 @@ class ChatReader:
     def __init__(self, answer: Answer, home: str) -> None:
         self._answer = answer
         self._home = home
-        self._usage: object = None
+        self._usage: Usage | None = None
         self._stop: str | None = None
         self._done = False
         # The field that thinking comes in, until its block has ended; empty for thinking that only its details tell.
@@ -105,7 +105,9 @@ class ChatReader:
             return
         if chunk.error:
             raise told_error(chunk.error)
-        self._usage = chunk.usage or self._usage
+        usage = _counted(chunk.usage)
+        self._usage = usage or self._usage
+        self._answer.count(usage)
         if chunk.search_results or chunk.citations:
             self._cite(chunk.search_results)
             self._cite(chunk.citations)
@@ -137,8 +139,7 @@ class ChatReader:
             rest = {}
         if rest and self._has_text:
             self._answer.end_text(marked(self._home, message=rest))
-        usage = _counted(self._usage) if self._usage else None
-        ending(self._answer, usage, _REASONS.get(self._stop or "stop", "other"), self._stop)
+        ending(self._answer, self._usage, _REASONS.get(self._stop or "stop", "other"), self._stop)
 
     def _delta(self, delta: _Delta, data: bytes) -> None:
         if (
@@ -273,7 +274,9 @@ class ChatReader:
             self._field = None
 
 
-def _counted(usage: object) -> Usage:
+def _counted(usage: object) -> Usage | None:
+    if not usage:
+        return None
     asked, answered = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
     reasoning = count(usage, "completion_tokens_details", "reasoning_tokens")
     if count(usage, "total_tokens") == asked + answered + reasoning:

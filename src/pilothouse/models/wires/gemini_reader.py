@@ -145,6 +145,7 @@ class GeminiReader:
             raise told_error(chunk.error)
         if chunk.usage_metadata:
             self._usage = chunk.usage_metadata.copy()
+            self._answer.count(_counted(self._usage))
         if chunk.prompt_feedback and (blocked := chunk.prompt_feedback.block_reason):
             self._stop = ("refusal", chunk.prompt_feedback.block_reason_message or blocked)
         # One answer was asked for; others beside it are no part of it.
