@@ -8,6 +8,7 @@ from pilothouse.cli.prompting import read_line, someone_is_there
 from pilothouse.cli.terminal import Terminal, exact, messages
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.package_updates import LOOKING_UP
 from pilothouse.types.servers import Consent, ConsentGiven, ServerPatch, ServerView
 
 _OFFLINE = "without the network, in the sandbox: private data may go there unasked"
@@ -16,6 +17,8 @@ _VOUCHED = "yes, and it sends nothing on, you vouch for that: private data may g
 
 async def agreed(api: ClientApi, server: ServerView, fingerprint: str | None = None) -> ServerView:
     """Return the server once its command may start; raise `needs_consent` where nobody can be asked."""
+    if server.consent is None and server.label == LOOKING_UP:
+        server = await api.servers.retry(LOCAL_OWNER, server.id)
     consent = server.consent
     if consent is None:
         return server
@@ -55,7 +58,9 @@ def show(name: str, consent: Consent, aside: Terminal) -> None:
     program, *arguments = consent.argv or (consent.program,)
     first = not consent.changes
     aside.line(f"{exact(name)} would start this command{' for the first time' if first else ''}:", "bold")
-    aside.line(f"  program     {exact(program)} (owner {exact(consent.program_owner)})")
+    _listed("installs", consent.installs, aside)
+    owner = f" (owner {exact(consent.program_owner)})" if consent.program_owner else ""
+    aside.line(f"  program     {exact(program)}{owner}")
     for number, argument in enumerate(arguments, 1):
         aside.line(f"  {f'argument {number}':<11} {exact(argument)}")
     aside.line(f"  folder      {exact(consent.folder) or 'one of its own'}")

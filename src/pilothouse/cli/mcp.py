@@ -16,10 +16,12 @@ from pilothouse.cli.registries import search
 from pilothouse.cli.server_check import check
 from pilothouse.cli.server_facts import logs, status
 from pilothouse.cli.server_import import import_file
-from pilothouse.cli.server_input import ServerForm, changed_server, new_server
+from pilothouse.cli.server_input import ServerForm, changed_server
 from pilothouse.cli.server_key_questions import try_with_keys
 from pilothouse.cli.server_keys import Forget, KeyForm, is_missing, refuse_unknown, show_keys, with_keys, without_keys
+from pilothouse.cli.server_proposals import ANYTHING, AnyForm, named_server, settled
 from pilothouse.cli.server_tools import call, show_change, tools
+from pilothouse.cli.server_update import updated
 from pilothouse.cli.servers import NO_SERVERS, find, switched_on, try_server
 from pilothouse.cli.sign_in import client_document_of, sign_in, sign_out
 from pilothouse.cli.tables import show_table, tell_problem
@@ -79,18 +81,21 @@ def _tell_trouble(one: ServerView) -> None:
 async def add(
     target: Annotated[
         list[str] | None,
-        typer.Argument(metavar="COMMAND… or URL", help="The command with its arguments, or a URL.", show_default=False),
+        typer.Argument(metavar="ANYTHING", help=ANYTHING, show_default=False),
     ] = None,
     *,
-    form: ServerForm,
+    form: AnyForm,
 ) -> int:
     """Add a server, print its prefix and try it.
 
-    Options come before the command. A name may stand before it too: `NAME -- COMMAND…`, or `NAME URL`. A local command
-    is shown whole and starts only after you agree; without a terminal to ask in, it ends with 3 and says how to agree.
+    It takes a command with its arguments, a URL, the name of a package, an image or a registry's entry, a line or a
+    link for another program, JSON, the path of a bundle or a JSON file, and `-` for what is piped in. Options come
+    before it. A name may stand before it too: `NAME -- COMMAND…`, or `NAME URL`. A local command is shown whole and
+    starts only after you agree; without a terminal to ask in, it ends with 3 and says how to agree.
     """
-    body, later = with_keys(new_server(target or (), form), (), form)
+    named = named_server(target or (), form)
     async with connect_host() as api:
+        body, later = await settled(api, named, form)
         made = await api.servers.add(LOCAL_OWNER, body)
         output().line(made.slug)
         if kept := [slot for slot in made.secret_slots if slot not in (form.secret or ())]:
@@ -195,6 +200,16 @@ async def _switch_tools(api: ClientApi, server: ServerView, tools: Sequence[str]
 
 
 # The same, for those who think of the connection.
+@command(app)
+async def update(name: ServerName, consent: ConsentTo = None) -> int:
+    """Look for a newer version of a server's package, and take it after you agree.
+
+    What changes is shown first. If the newer one does not start, the one that was there goes on.
+    """
+    async with connect_host() as api:
+        return await updated(api, await find(api, name), consent)
+
+
 @command(app, "disconnect", hidden=True)
 @command(app)
 async def stop(name: ServerName) -> int:

@@ -11,9 +11,8 @@ from pilothouse.cli.command import as_typed
 from pilothouse.cli.consent import show
 from pilothouse.cli.options import ConsentTo
 from pilothouse.cli.prompting import someone_is_there, yes
-from pilothouse.cli.server_input import ServerForm, new_server
 from pilothouse.cli.server_key_questions import ask_for, named_for
-from pilothouse.cli.server_keys import with_keys
+from pilothouse.cli.server_proposals import ANYTHING, AnyForm, named_server, settled
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import messages, one_line, output
 from pilothouse.connection import connect_host
@@ -24,18 +23,19 @@ from pilothouse.types.servers import Consent
 
 Target = Annotated[
     list[str] | None,
-    typer.Argument(metavar="COMMAND… or URL", help="The command with its arguments, or a URL.", show_default=False),
+    typer.Argument(metavar="ANYTHING", help=ANYTHING, show_default=False),
 ]
 
 
-async def check(target: Target = None, consent: ConsentTo = None, *, form: ServerForm) -> int:
+async def check(target: Target = None, consent: ConsentTo = None, *, form: AnyForm) -> int:
     """Try a server once, list its tools, and keep nothing.
 
     It takes what `pilothouse mcp add` takes.
     """
-    body, later = with_keys(new_server(target or (), form), (), form)
+    named = named_server(target or (), form)
     fingerprint, asked = consent or "", set[str]()
     async with connect_host() as api:
+        body, later = await settled(api, named, form)
         while True:
             checked = await api.servers.check(LOCAL_OWNER, ServerCheck(server=body, fingerprint=fingerprint))
             if checked.consent is not None:

@@ -93,6 +93,28 @@ def new_server(target: Sequence[str], form: ServerForm) -> ServerInput:
     return _filled(ServerInput(command_line=words[0]), form)
 
 
+def options_of(form: ServerForm) -> ServerInput:
+    """Return what was given beside the server itself; secrets are read now."""
+    return _filled(ServerInput(), form)
+
+
+def over(there: ServerInput, given: ServerInput) -> ServerInput:
+    """Return a server with what was given for it on the command line."""
+    usual, changes = ServerInput(), {}
+    for name in ServerInput.__struct_fields__:
+        value = getattr(given, name)
+        if value != getattr(usual, name):
+            before = getattr(there, name)
+            changes[name] = {**before, **value} if isinstance(value, dict) else value
+    for one, other in (("env", "plain_env"), ("plain_env", "env"), ("headers", "plain_headers")):
+        changes[other] = {**_without(getattr(there, other), getattr(given, one)), **getattr(given, other)}
+    changes["plain_headers"] = {**_without(there.plain_headers, given.headers), **given.plain_headers}
+    named = {f"env:{name}" for name in (*given.env, *given.plain_env)}
+    named |= {f"header:{name}" for name in (*given.headers, *given.plain_headers)}
+    changes["keys"] = {each: key for each, key in there.keys.items() if each not in named}
+    return msgspec.structs.replace(there, **changes)
+
+
 def _named(words: list[str], form: ServerForm) -> tuple[list[str], ServerForm]:
     """Return what to start and the form with its name, where they are given as `NAME -- COMMAND…` or `NAME URL`."""
     if form.name is not None or len(words) < 2 or "/" in words[0]:
@@ -189,7 +211,7 @@ def _keys_kept(there: ServerInput, named: Sequence[str]) -> dict[str, KeyInput |
     return {key: None for key in there.keys if not key.startswith(wrong) and key.lower() not in again}
 
 
-def _without(values: Mapping[str, T], replaced: Mapping[str, str]) -> dict[str, T]:
+def _without(values: Mapping[str, T], replaced: Mapping[str, object]) -> dict[str, T]:
     return {name: value for name, value in values.items() if name not in replaced}
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pilothouse.types.json import Body, Frozen
 from pilothouse.types.servers import Consent
 
+# What the list says of a server while its package is looked up; what there is to agree to is known after that.
+LOOKING_UP = "Looking up its package..."
+
 
 class PackageUpdate(Frozen, frozen=True):
     """What the registry has of a server's package."""

@@ -21,6 +21,8 @@ class SandboxRequest(msgspec.Struct, frozen=True, kw_only=True):
     # Programs of the same owner share their temporary files.
     owner: str
     network: bool
+    # A folder in the room that it may look into: what was installed for it. It then has a home of its own in the room.
+    installed: str = ""
     # The program and its script: one that the sandbox does not show is told before the start.
     files: tuple[str, ...] = ()
     # Paths that the person named beside them: it may look there, wherever that is.

@@ -75,8 +75,8 @@ class Package(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     runtime_hint: str | None = None
     # The exact version that is installed and started; empty for what its starter finds (npx, uvx).
     version: str = ""
-    # What is installed beside a package of PyPI: "mcp<2".
-    requirements: tuple[str, ...] = ()
+    program: str = ""  # Which of its programs is started; empty for the one of its own name.
+    requirements: tuple[str, ...] = ()  # What is installed beside a package of PyPI: "mcp<2".
     # Whether the scripts that packages of npm run when they are installed may run; of PyPI, whether one may be built.
     scripts: bool = False
 
@@ -161,6 +161,7 @@ class Consent(Frozen, frozen=True):
     folder: str
     # What holds it, in one sentence; empty when nothing does.
     sandbox: str = ""
+    installs: tuple[str, ...] = ()  # What is installed before it starts, a sentence each.
     # The files that it is bound to, the program first: when one of them changes, the person is asked again.
     files: tuple[str, ...] = ()
     # "Runs arbitrary code", "Mounts / into the container", …: what a careful reader would notice.

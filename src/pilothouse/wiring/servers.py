@@ -16,6 +16,7 @@ from pilothouse.wiring.foundation import Foundation
 
 if TYPE_CHECKING:
     from pilothouse.host.service import HostService
+    from pilothouse.mcp.packages.rooms import PackageRooms
     from pilothouse.mcp.packages.service import PackageService
     from pilothouse.mcp.proposals.service import ProposalService
     from pilothouse.mcp.registry.service import RegistryService
@@ -44,6 +45,7 @@ class Servers:
         self._service = service
         # Whether servers that nobody asks for are looked at, too.
         self._learn = learn
+        self.packages = Lazy(self._make_rooms)
         self._supervisor = Lazy(self._supervise)
         self.admin = Lazy(self._make_admin)
         self._registries = Lazy(self._make_registries)
@@ -81,6 +83,7 @@ class Servers:
             changed=self._service().server_news.changed,
             notice=self._base.feed.notice,
             signed_in=self._service().questions.signed_in,
+            packages=self.packages,
             server_sandbox=self._server_sandbox,
             most=self._base.config.local_servers,
             client_document=lambda: self._base.config.config.client_document or "",
@@ -106,7 +109,8 @@ class Servers:
     def _make_proposals(self) -> ProposalService:
         from pilothouse.mcp.proposals.service import ProposalService
 
-        return ProposalService()
+        rooms = self.packages()
+        return ProposalService(self._base.helper, rooms.index, rooms.bundles)
 
     def _make_other_programs(self) -> OtherProgramService:
         from pilothouse.mcp.servers.other_programs import OtherProgramService
@@ -117,6 +121,11 @@ class Servers:
         from pilothouse.mcp.servers.nearby import NearbyService
 
         return NearbyService(self._supervisor())
+
+    def _make_rooms(self) -> PackageRooms:
+        from pilothouse.mcp.packages.rooms import rooms_in
+
+        return rooms_in(self._base.home.path / "cache")
 
     def _make_packages(self) -> PackageService:
         from pilothouse.mcp.packages.service import PackageService

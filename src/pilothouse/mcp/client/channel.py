@@ -64,6 +64,8 @@ class ChannelError(Exception):
         self.sent = sent
         # The HTTP status behind it, if there was one.
         self.status = status
+        # Whether the connection was made, and ended without an answer.
+        self.dropped = False
         # Seconds after which the server asked to be tried again.
         self.retry_after: float | None = None
         # The SHA-256 fingerprint of the certificate that nobody vouches for.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 import uuid
 from collections.abc import Mapping, Sequence, Set
@@ -95,6 +96,7 @@ class McpAdmin(Servers):
         if not body.name.strip():
             draft = self._named(draft)
         self._check_name(draft.entry)
+        await self._check_package(draft.entry)
         await self._keeping.keep(draft)
         return await self._view(draft.entry.id)
 
@@ -104,6 +106,8 @@ class McpAdmin(Servers):
         before = server.entry
         draft = drafted(body, before.id, before)
         self._check_name(draft.entry)
+        if draft.entry.package != before.package:
+            await self._check_package(draft.entry)
         given, lacks = given_ids(body, draft.secrets, draft.entry), server.lacks.known()
         await self._check_replaced(draft.entry, given, keys_of(before, lacks))
         if owner == LOCAL_OWNER:
@@ -163,6 +167,8 @@ class McpAdmin(Servers):
             await self._forget_sign_in(server.entry)
         await self._parts.logs.forget(found)
         await asyncio.to_thread(self._parts.folders.forget, found)
+        if server is not None and server.pin is not None:
+            await self._parts.packages().index.empty()
 
     async def check(self, owner: str, body: ServerCheck) -> ServerChecked:
         _check_definition(owner, body.server)
@@ -336,8 +342,12 @@ class McpAdmin(Servers):
 
     async def _view(self, server_id: str) -> ServerView:
         self._supervisor.reconcile()
-        await self._supervisor.look_for_consent()
-        return await self._shown(self._supervisor.find(server_id))
+        server = self._supervisor.find(server_id)
+        if server.entry.enabled and not server.looked:
+            # Who asks about one server waits until it is known what it would start.
+            with contextlib.suppress(ChannelError):
+                await server.check_consent()
+        return await self._shown(server)
 
     async def _shown(self, server: Server) -> ServerView:
         shown = views.view(server)
@@ -369,6 +379,13 @@ class McpAdmin(Servers):
         if twin is not None:
             message = f"There is already a server “{twin.name}”; their tools would have the same names."
             raise PilothouseError("bad_request", message, fix="Give it another name.")
+
+    async def _check_package(self, entry: ServerEntry) -> None:
+        """Raise for a package that is not there, before anything is kept."""
+        from pilothouse.mcp.servers.consent import can_be_pinned  # noqa: PLC0415
+
+        if await asyncio.to_thread(can_be_pinned, entry):
+            await self._parts.packages().check(entry.package)
 
     async def _check_replaced(self, entry: ServerEntry, given: Set[str], before: Sequence[ServerKey]) -> None:
         """Raise why a key cannot be read from where it is to come from, while the one it replaces is still there."""
@@ -407,7 +424,7 @@ def _since(began: float) -> float:
 
 
 def _check_definition(owner: str, body: ServerInput) -> None:
-    if body.command_line is not None or body.command is not None:
+    if body.command_line is not None or body.command is not None or body.bundle is not None:
         check_owner(owner)
     # Whoever names a file here has its content sent to a server of their own.
     if owner != LOCAL_OWNER and any(key is not None and key.value is None for key in body.keys.values()):

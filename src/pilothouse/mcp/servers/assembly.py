@@ -22,6 +22,7 @@ from pilothouse.types.ports import Secrets
 from pilothouse.types.server_sandbox import ServerSandbox
 
 if TYPE_CHECKING:
+    from pilothouse.mcp.packages.rooms import PackageRooms
     from pilothouse.mcp.servers.connecting import Sessions
     from pilothouse.mcp.servers.consent import Consents
     from pilothouse.mcp.servers.servers_file import ServersFile
@@ -44,6 +45,8 @@ class HostParts(msgspec.Struct, frozen=True, kw_only=True):
     most: Callable[[], int] = lambda: limits.SERVERS_MOST
     # Where the person put a document about this client, for signing in; empty for nowhere.
     client_document: Callable[[], str] = str
+    # Who installs their packages, where others ask that, too.
+    packages: Lazy[PackageRooms] | None = None
 
 
 def supervise(file: ServersFile, host: HostParts) -> Supervisor:
@@ -60,6 +63,11 @@ def supervise(file: ServersFile, host: HostParts) -> Supervisor:
 
         return Consents(host.home / "secrets" / "consents.json", host.secrets)
 
+    def packages() -> PackageRooms:
+        from pilothouse.mcp.packages.rooms import rooms_in  # noqa: PLC0415
+
+        return rooms_in(host.home / "cache")
+
     parts = ServerParts(
         secrets=host.secrets,
         consents=Lazy(consents),
@@ -75,5 +83,6 @@ def supervise(file: ServersFile, host: HostParts) -> Supervisor:
         capacity=Capacity(host.most),
         starts=asyncio.Semaphore(limits.SERVER_STARTS),
         signed_in=host.signed_in,
+        packages=host.packages or Lazy(packages),
     )
     return Supervisor(file, parts)

@@ -13,6 +13,7 @@ from pilothouse.mcp.client.channel import ChannelError
 from pilothouse.mcp.client.start_errors import MissingKeys, NeedsConsent, places_to_give
 from pilothouse.mcp.client.traffic import Traffic
 from pilothouse.mcp.oauth.errors import SignInNeeded
+from pilothouse.mcp.packages.pins import Pin, asked_for
 from pilothouse.mcp.servers.capacity import Capacity
 from pilothouse.mcp.servers.catalogue import Catalogue
 from pilothouse.mcp.servers.consent import Agreed, Consents
@@ -77,8 +78,8 @@ class OneConsent(Consents):
         self._asked = asked
         self.now: Agreed | None = None
 
-    def look(self, entry: ServerEntry, known: Agreed | None = None) -> Agreed:
-        self.now = self._kept_ones.look(entry, known)
+    def look(self, entry: ServerEntry, known: Agreed | None = None, pin: Pin | None = None) -> Agreed:
+        self.now = self._kept_ones.look(entry, known, pin)
         return self.now
 
     def shown(self, entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
@@ -103,8 +104,10 @@ class OneConsent(Consents):
 class CheckedServer(Server):
     """A server that is in no list."""
 
-    def _look(self) -> tuple[Agreed | None, Agreed]:
-        agreed, now = super()._look()
+    keeps_package = False
+
+    async def _look(self) -> tuple[Agreed | None, Agreed]:
+        agreed, now = await super()._look()
         consents = self.parts.consents()
         is_agreed = isinstance(consents, OneConsent) and consents.allows(now, agreed)
         return now if is_agreed else agreed, now
@@ -149,7 +152,7 @@ class Checks:
             told = await self._outcome(server)
         finally:
             await self._supervisor.stop(server)
-            if draft.entry.config.sandbox:
+            if draft.entry.config.sandbox or asked_for(draft.entry.package):
                 await asyncio.to_thread(self._forget, folders, folders.owner(server.id))
         started = consent.now.fingerprint() if consent.now is not None and told.consent is None else ""
         return msgspec.structs.replace(told, seconds=round(time.monotonic() - began, 3), fingerprint=started)

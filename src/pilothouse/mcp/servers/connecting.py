@@ -22,6 +22,7 @@ from pilothouse.mcp.client.processes import Ledger
 from pilothouse.mcp.client.session import Session, SessionOptions, connect
 from pilothouse.mcp.client.start_errors import NeedsPerson, local_failure, wrong_language
 from pilothouse.mcp.client.transports.stdio import Launch, Stdio
+from pilothouse.mcp.packages.rooms import place_in, started_as
 from pilothouse.mcp.servers.connection import Connection
 from pilothouse.mcp.servers.consent import Agreed, named_paths
 from pilothouse.mcp.servers.entries import command_of
@@ -174,19 +175,22 @@ class Sessions:
             strange[:] = strange or [text]
             options.on_garbage(text, why)
 
+        unpacked = await server.unpacked(agreed)
         argv = tuple(values.filled(word) for word in agreed.argv)
+        argv, env = started_as(unpacked, argv, values.env) if unpacked is not None else (argv, values.env)
         within = await asyncio.to_thread(self._sandbox, server, agreed, argv) if agreed.sandbox else None
         channel = Stdio(
             Launch(
                 argv=argv,
-                env=values.env,
+                env=env,
                 cwd=agreed.folder,
                 on_stderr=said,
                 ledger=self._ledger,
                 within=within,
             )
         )
-        server.history.line("host", "info", f"Starting {server.address}.")
+        what = f"{agreed.pin.name} {agreed.pin.version}" if agreed.pin is not None else server.address
+        server.history.line("host", "info", f"Starting {what}.")
         # It has done nothing yet that would have to be finished.
         connection.started(channel)
         try:
@@ -224,7 +228,8 @@ class Sessions:
                     room=room,
                     owner=folders.owner(server.id),
                     network=agreed.network,
-                    files=tuple(file.path for file in agreed.files),
+                    installed=place_in(room, agreed.pin) if agreed.pin is not None else "",
+                    files=tuple(file.path for file in agreed.files) or argv[:1],
                     named=named_paths(agreed),
                 )
             )
@@ -287,6 +292,11 @@ def _patience(server: Server) -> float:
         return chosen
     if not server.local:
         return limits.MCP_HANDSHAKE
-    downloads = server.entry.package.type == "docker" or download_of(command_of(server.entry)) is not None
+    # What is pinned was installed before.
+    downloads = server.pin is None and _downloads(server)
     first = downloads and not server.parts.catalogue.known(server.entry)
     return limits.INSTALL_TIMEOUT if first else limits.MCP_CONNECT
+
+
+def _downloads(server: Server) -> bool:
+    return server.entry.package.type == "docker" or download_of(command_of(server.entry)) is not None

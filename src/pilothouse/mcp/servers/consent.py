@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.mcp.client.channel import ChannelError
+from pilothouse.mcp.packages.pins import Pin, asked_for
 from pilothouse.mcp.servers.consent_warnings import moving, visible, warnings
 from pilothouse.mcp.servers.entries import SECRET, command_of
 from pilothouse.mcp.servers.keys import key_lines
@@ -49,13 +50,16 @@ class Agreed(msgspec.Struct, frozen=True, omit_defaults=True):
     places: tuple[str, ...] = ()
     # What it runs that nothing here is bound to, in a sentence each.
     moving: tuple[str, ...] = ()
+    # The package that is installed and started; its program stands first in `argv`, by its name.
+    pin: Pin | None = None
 
     def fingerprint(self) -> str:
         """Return the same for the same command, environment, folder, files and sandbox."""
         files = [(file.path, file.owner, file.sha256) for file in self.files]
         held = (self.network,) if self.sandbox else ()
         places = (self.places,) if self.places else ()
-        bound = (self.argv, self.environment, self.folder, files, *held, *places)
+        pinned = (self.pin.bound(),) if self.pin is not None else ()
+        bound = (self.argv, self.environment, self.folder, files, *held, *places, *pinned)
         return hashlib.sha256(msgspec.json.encode(bound)).hexdigest()
 
     def allows(self, now: Agreed) -> bool:
@@ -90,17 +94,41 @@ class _Record(msgspec.Struct, frozen=True):
     seal: str
 
 
-def look(entry: ServerEntry, known: Agreed | None = None, environ: Mapping[str, str] = os.environ) -> Agreed:
+def pin_agreed_to(entry: ServerEntry, agreed: Agreed | None) -> Pin | None:
+    """Return what an entry is pinned to by a consent; None where it was given for something else."""
+    if agreed is None or agreed.pin is None or agreed.pin.wanted != asked_for(entry.package):
+        return None
+    return agreed.pin
+
+
+def can_be_pinned(entry: ServerEntry) -> bool:
+    """Return whether its package is installed by us: one that a project of its own has is started from there."""
+    if not asked_for(entry.package):
+        return False
+    if not entry.config.cwd or entry.package.type == "mcpb":
+        return True
+    line = CommandLine(command_of(entry), whole_path(entry.config.cwd), {}, os.defpath)
+    return line.is_local(entry.package.program or entry.package.identifier) is None
+
+
+def look(
+    entry: ServerEntry,
+    known: Agreed | None = None,
+    environ: Mapping[str, str] = os.environ,
+    pin: Pin | None = None,
+) -> Agreed:
     """Return what starting this server would do now; raise a ChannelError when it cannot be started at all."""
     command, cwd = command_of(entry), entry.config.cwd
-    program = find_program(command[0], cwd, environ)
+    program = find_program(command[0], cwd, environ) if pin is None else Path(pin.program)
     folder, plain = _folder(entry), entry.config.env
     variables = {name: value for name, value in plain.items() if not value.startswith(SECRET)}
     path = variables.get("PATH", environ.get("PATH", os.defpath))
-    line = CommandLine((str(program), *command[1:]), Path(folder) if folder else Path.home(), variables, path)
+    words = command[1:] if pin is None else entry.config.args
+    line = CommandLine((str(program), *words), Path(folder) if folder else Path.home(), variables, path)
     before = {file.path: file for file in known.files} if known else {}
+    named = line.files() if pin is None else _named_beside(line)
     try:
-        files = tuple(facts_of(path, before.get(str(path)), found=path in line.helpers) for path in line.files())
+        files = tuple(facts_of(path, before.get(str(path)), found=path in line.helpers) for path in named)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ChannelError(f"{error.filename} cannot be read: {reason}.", sent=False) from None
@@ -108,7 +136,7 @@ def look(entry: ServerEntry, known: Agreed | None = None, environ: Mapping[str, 
     seen, keys = readable(entry), keys_in(entry)
     declared = seen.config.env
     return Agreed(
-        argv=(str(program), *command_of(seen)[1:]),
+        argv=(str(program), *(command_of(seen)[1:] if pin is None else seen.config.args)),
         # The value of a plain variable can be code as well; a secret is known by its name.
         environment=(
             *(f"{name}={declared[name]}" if name in variables else name for name in sorted(declared)),
@@ -121,8 +149,16 @@ def look(entry: ServerEntry, known: Agreed | None = None, environ: Mapping[str, 
         network=entry.config.network if entry.config.sandbox else True,
         kind=_KIND,
         places=tuple(_links(line.folders)) if folder else (),
-        moving=tuple(dict.fromkeys(_slotted(sentence, keys) for sentence in moving(entry, line))),
+        moving=tuple(dict.fromkeys(_slotted(sentence, keys) for sentence in moving(entry, line)))
+        if pin is None
+        else (),
+        pin=pin,
     )
+
+
+def _named_beside(line: CommandLine) -> tuple[Path, ...]:
+    """Return the files that are named beside a pinned package: its own are known by their hashes."""
+    return tuple(path for path in line.files() if path.is_absolute())
 
 
 def _folder(entry: ServerEntry) -> str:
@@ -156,9 +192,9 @@ class Consents:
         self._records: dict[str, _Record] = {}
         self._stamp: tuple[int, int] | None = None
 
-    def look(self, entry: ServerEntry, known: Agreed | None = None) -> Agreed:
+    def look(self, entry: ServerEntry, known: Agreed | None = None, pin: Pin | None = None) -> Agreed:
         """Return what starting a server would do now; raise a ChannelError when it cannot be started at all."""
-        return look(entry, known)
+        return look(entry, known, pin=pin)
 
     def shown(self, entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
         """Return what the person is asked to agree to."""
@@ -225,9 +261,10 @@ def shown(entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
     before = _readable(before) if before else None
     return Consent(
         fingerprint=now.fingerprint(),
+        installs=tuple(_installs(now.pin)) if now.pin is not None else (),
         argv=tuple(visible(word) for word in now.argv),
-        program=visible(now.files[0].path),
-        program_owner=now.files[0].owner,
+        program=visible(now.files[0].path if now.pin is None else now.pin.program),
+        program_owner=now.files[0].owner if now.pin is None else "",
         environment=tuple(visible(line) for line in now.environment),
         folder=visible(now.folder),
         sandbox=now.sandbox_words(),
@@ -235,6 +272,38 @@ def shown(entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
         warnings=tuple(warnings(entry, now)),
         changes=tuple(_changes(before, now)) if before else (),
     )
+
+
+def _installs(pin: Pin) -> Iterator[str]:
+    """Yield what is installed before anything starts."""
+    what = f"{visible(pin.name)} {visible(pin.version)}".strip()
+    if pin.kind == "mcpb":
+        yield f"The bundle {what} is unpacked into a folder of its own, with everything that it brings."
+        yield f"Its content is fixed: SHA-256 {pin.digest}."
+        return
+    more = pin.packages - 1
+    with_more = f", with {more} {'package' if more == 1 else 'packages'} that it needs" if more else ""
+    yield f"{what} of {'npm' if pin.kind == 'npm' else 'PyPI'} is installed into a folder of its own{with_more}."
+    yield f"Each version and each content is fixed: SHA-256 of all {pin.digest}."
+    if pin.kind == "npm":
+        yield "Install scripts may run." if pin.scripts else "Install scripts do not run."
+    else:
+        yield "Packages may be built here." if pin.scripts else "Nothing is built here, and nothing runs meanwhile."
+
+
+def _pin_changes(before: Pin | None, now: Pin | None) -> Iterator[str]:
+    if before is None and now is not None:
+        yield f"{visible(now.name)} is installed once, at version {visible(now.version)}, instead of at each start."
+    if before is None or now is None:
+        return
+    if (before.kind, before.name) != (now.kind, now.name):
+        yield f"Package: was {visible(before.name)}, is {visible(now.name)}."
+    if before.version != now.version:
+        yield f"Version: was {visible(before.version)}, is {visible(now.version)}."
+    elif before.digest != now.digest:
+        yield "The content of its packages changed."
+    if before.scripts != now.scripts:
+        yield f"Install scripts {'may run now' if now.scripts else 'do not run any more'}."
 
 
 def _readable(agreed: Agreed) -> Agreed:
@@ -259,6 +328,7 @@ def _changes(before: Agreed, now: Agreed) -> Iterator[str]:
     for line in now.environment:
         if line not in before.environment:
             yield f"Environment: {visible(line)} is new."
+    yield from _pin_changes(before.pin, now.pin)
     yield from _ground_changes(before, now)
     # Who agreed before a file was bound did not see it change.
     yield from _file_changes(before.files, now.files, alike=before.kind == now.kind)

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pilothouse.mcp.packages.pins import Pin
 from pilothouse.mcp.servers.entries import SLOT
 from pilothouse.mcp.servers.named_files import (
     COMMANDS,
@@ -22,7 +23,7 @@ from pilothouse.mcp.servers.named_files import (
     is_code,
 )
 from pilothouse.mcp.servers.names import mixes_scripts
-from pilothouse.mcp.servers.programs import INTERPRETERS, Download, download_of, may_be_changed_by_others
+from pilothouse.mcp.servers.programs import INTERPRETERS, Download, FileFacts, download_of, may_be_changed_by_others
 from pilothouse.types import limits
 from pilothouse.types.servers import ServerEntry
 
@@ -64,7 +65,10 @@ def _prints(char: str) -> bool:
 def warnings(entry: ServerEntry, now: Agreed) -> Iterator[str]:
     """Yield what there is to say about a command, in the order of its words."""
     program, args = Path(now.argv[0]), now.argv[1:]
-    yield from _code_warnings(entry, program.name, args, "in the sandbox" if now.sandbox else "with your rights")
+    if now.pin is None:
+        yield from _code_warnings(entry, program.name, args, "in the sandbox" if now.sandbox else "with your rights")
+    else:
+        yield from _pin_warnings(now.pin)
     yield from now.moving
     if program.name in {"docker", "podman"}:
         yield from _container_warnings(args)
@@ -76,10 +80,20 @@ def warnings(entry: ServerEntry, now: Agreed) -> Iterator[str]:
         if _LOADERS.fullmatch(name):
             yield f"The variable {visible(name)} can make the program load other code."
     for file in now.files:
-        if may_be_changed_by_others(Path(file.path)):
-            yield f"Other accounts on this machine can change {visible(file.path)}."
-        if file.stamp and file.stamp[0] > limits.HASHED_FILE_BYTES:
-            yield f"{visible(file.path)} is large: only its size and the time of its last change are compared."
+        yield from _file_warnings(file)
+
+
+def _pin_warnings(pin: Pin) -> Iterator[str]:
+    yield from pin.warnings
+    if pin.scripts:
+        yield "Programs of the packages run while they are installed, with your rights."
+
+
+def _file_warnings(file: FileFacts) -> Iterator[str]:
+    if may_be_changed_by_others(Path(file.path)):
+        yield f"Other accounts on this machine can change {visible(file.path)}."
+    if file.stamp and file.stamp[0] > limits.HASHED_FILE_BYTES:
+        yield f"{visible(file.path)} is large: only its size and the time of its last change are compared."
 
 
 def _word_warnings(word: str) -> Iterator[str]:
@@ -95,7 +109,7 @@ def _word_warnings(word: str) -> Iterator[str]:
 
 def _code_warnings(entry: ServerEntry, program: str, args: Sequence[str], rights: str) -> Iterator[str]:
     download = download_of((program, *args))
-    if entry.package.type in ("npm", "pypi"):
+    if entry.package.type in ("npm", "pypi") and not _has_options(entry):
         yield f"Downloads a package from {'npm' if entry.package.type == 'npm' else 'PyPI'} and runs it {rights}."
         return
     if download is not None:
@@ -134,13 +148,18 @@ def moving(entry: ServerEntry, line: CommandLine) -> Iterator[str]:
     """Yield a sentence for each thing that is run and that a consent cannot be bound to."""
     if line.is_cut:
         yield "It names more than is looked at: some of the files that it runs may change, and you are not asked again."
-    if entry.package.type in ("npm", "pypi"):
+    if entry.package.type in ("npm", "pypi") and not _has_options(entry):
         kind = "node" if entry.package.type == "npm" else "python"
         if not _is_pinned(kind, entry.package.identifier) and line.is_local(entry.package.identifier) is None:
             yield f"No version is given: {_MAY}."
         return
     for program in line.programs:
         yield from _of(line, program)
+
+
+def _has_options(entry: ServerEntry) -> bool:
+    """Return whether its starter is told more than a package."""
+    return bool(entry.package.program or entry.package.requirements)
 
 
 def _is_pinned(kind: str, package: str) -> bool:

@@ -208,8 +208,20 @@ def command_of(entry: ServerEntry) -> tuple[str, ...]:
     package = entry.package
     if package.type == "command":
         return (package.identifier, *entry.config.args)
+    if package.type == "mcpb":
+        return (package.runtime_hint or "", *entry.config.args)
     first, *rest = _STARTERS[package.type]
-    return (package.runtime_hint or first, *rest, package.identifier, *entry.config.args)
+    return (package.runtime_hint or first, *rest, *_named(package), *entry.config.args)
+
+
+def _named(package: Package) -> tuple[str, ...]:
+    """Return how a starter is told which package it runs."""
+    beside = tuple(word for each in package.requirements for word in ("--with", each))
+    if not package.program:
+        return (*beside, package.identifier)
+    if package.type == "npm":
+        return (f"--package={package.identifier}", package.program)
+    return (*beside, "--from", package.identifier, package.program)
 
 
 def address_of(entry: ServerEntry) -> str:

@@ -25,6 +25,7 @@ from pilothouse.mcp.servers.entries import (
 )
 from pilothouse.mcp.servers.given_keys import bound, is_unread, with_given_keys
 from pilothouse.mcp.servers.secret_detection import KeyFinder, keys_in, readable
+from pilothouse.types import limits
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.servers import (
     AuthType,
@@ -41,6 +42,9 @@ _ADDRESS = re.compile(r"(?i)^(https?|wss?)://\S+$")
 _VERSION = r"(@[\w.^~<>=*+-]+)?"
 _NPM = re.compile(rf"(@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~][\w.~-]*{_VERSION}")
 _PYPI = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[\w,-]+\])?([=@][\w.=]+)?")
+# One requirement beside a package; a file, an address or several at once is left to uvx.
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[\w,-]+\])?([<>=!~]=?[\w.*+!]+)?(,[<>=!~]=?[\w.*+!]+)*")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _IMAGE = re.compile(r"[a-z0-9][\w./:@-]*")
 
 
@@ -63,7 +67,7 @@ def drafted(body: ServerInput, server_id: str, before: ServerEntry | None = None
 
 
 def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Draft:
-    target = _target(body)
+    target = _target(body, before)
     body, read = with_given_keys(body, before, "http" if target[0].type == "http" else "stdio")
     body, target, found = _without_keys(body, *target)
     package, args, source = target
@@ -88,7 +92,7 @@ def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Dra
         id=server_id,
         name=body.name.strip() or derived_name(package, args),
         enabled=body.enabled,
-        source=seen.source if seen and seen.package == package else source,
+        source=_source(body, source, seen if seen and seen.package == package else None),
         package=package,
         transport="http" if package.type == "http" else "stdio",
         auth_type=_auth_type(before, config),
@@ -100,6 +104,15 @@ def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Dra
     secrets = {**put_env, **put_headers, **_moved(before, entry), **_slots(body, entry), **slots}
     gone = set(secret_refs(before).values()) - set(secret_refs(entry).values()) if before else set()
     return Draft(checked(entry), secrets, tuple(sorted(gone)), tuple(found))
+
+
+def _source(body: ServerInput, typed: Source, same: ServerEntry | None) -> Source:
+    """Return where a server is from: as it is told, as it was, or typed; how it was typed is found out here only."""
+    if body.source is None:
+        return same.source if same else typed
+    if isinstance(body.source, ManualSource) and isinstance(typed, ManualSource):
+        return msgspec.structs.replace(typed, imported_from=body.source.imported_from[: limits.TITLE_CHARS])
+    return body.source
 
 
 def _without_keys(
@@ -120,7 +133,32 @@ def _without_keys(
     return kept, (package, words, source), look.found
 
 
-def _target(body: ServerInput) -> tuple[Package, tuple[str, ...], Source]:
+def _target(body: ServerInput, before: ServerEntry | None) -> tuple[Package, tuple[str, ...], Source]:
+    """Return what is run or reached, with what is said beside it."""
+    package, args, source = _bundle(body) if body.bundle else _named_target(body)
+    scripts = body.scripts
+    if scripts is None:
+        scripts = before is not None and before.package.identifier == package.identifier and before.package.scripts
+    if package.type in ("npm", "pypi", "mcpb"):
+        package = msgspec.structs.replace(package, scripts=scripts, version=_version(package, before))
+    return package, args, body.source or source
+
+
+def _version(package: Package, before: ServerEntry | None) -> str:
+    """Return the version that a newer one was taken in, while the package is the same."""
+    if before is None or before.package.type != package.type or before.package.identifier != package.identifier:
+        return ""
+    return before.package.version
+
+
+def _bundle(body: ServerInput) -> tuple[Package, tuple[str, ...], Source]:
+    if not _SHA256.fullmatch(body.bundle or "") or not (body.command or "").strip():
+        raise BadField((), "A bundle is named by its hash, with the command that starts it.")
+    package = Package(type="mcpb", identifier=body.bundle or "", runtime_hint=(body.command or "").strip())
+    return package, body.args, ManualSource()
+
+
+def _named_target(body: ServerInput) -> tuple[Package, tuple[str, ...], Source]:
     """Return what is run or reached; exactly one way of saying it is taken."""
     given = [text for text in (body.command_line, body.command, body.url) if text and text.strip()]
     if len(given) != 1:
@@ -157,16 +195,56 @@ def split(line: str) -> tuple[str, ...]:
 def recognised(argv: tuple[str, ...]) -> tuple[Package, tuple[str, ...]]:
     """Return the package that a command runs in the usual way, and what follows it; else the command itself."""
     program, rest = argv[0], argv[1:]
-    if program == "npx":
-        bare = rest[1:] if rest and rest[0] in {"-y", "--yes"} else rest
-        if bare and _NPM.fullmatch(bare[0]):
-            return Package(type="npm", identifier=bare[0]), bare[1:]
-    if program == "uvx" and rest and _PYPI.fullmatch(rest[0]):
-        return Package(type="pypi", identifier=rest[0]), rest[1:]
+    if program == "npx" and (found := _of_npm(rest)):
+        return found
+    if program == "uvx" and (found := _of_pypi(rest)):
+        return found
     plain_docker = program == "docker" and rest[:1] == ("run",) and set(rest[1:3]) == {"-i", "--rm"}
     if plain_docker and len(rest) > 3 and _IMAGE.fullmatch(rest[3]):
         return Package(type="docker", identifier=rest[3]), rest[4:]
     return Package(type="command", identifier=program), rest
+
+
+def _of_npm(rest: tuple[str, ...]) -> tuple[Package, tuple[str, ...]] | None:
+    """Return the package of `npx [-y] name` or `npx [-y] --package=name program`; None for any other line."""
+    named, bare = _options(rest, ("-y", "--yes"), ("--package", "-p"))
+    if len(named) == 1 and bare and _NPM.fullmatch(named[0][1]) and not bare[0].startswith("-"):
+        return Package(type="npm", identifier=named[0][1], program=bare[0]), bare[1:]
+    if not named and bare and _NPM.fullmatch(bare[0]):
+        return Package(type="npm", identifier=bare[0]), bare[1:]
+    return None
+
+
+def _of_pypi(rest: tuple[str, ...]) -> tuple[Package, tuple[str, ...]] | None:
+    """Return the package of `uvx [--with more] name` or `uvx [--with more] --from name program`."""
+    named, bare = _options(rest, (), ("--from", "--with"))
+    source = [each for option, each in named if option == "--from"]
+    beside = tuple(each for option, each in named if option == "--with")
+    if not bare or bare[0].startswith("-") or not all(map(_REQUIREMENT.fullmatch, beside)):
+        return None
+    if len(source) == 1 and _PYPI.fullmatch(source[0]):
+        return Package(type="pypi", identifier=source[0], program=bare[0], requirements=beside), bare[1:]
+    if not source and _PYPI.fullmatch(bare[0]):
+        return Package(type="pypi", identifier=bare[0], requirements=beside), bare[1:]
+    return None
+
+
+def _options(
+    rest: tuple[str, ...], flags: tuple[str, ...], valued: tuple[str, ...]
+) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    """Return the known options that a line begins with, each with its value, and what follows them."""
+    found: list[tuple[str, str]] = []
+    while rest:
+        name, equals, value = rest[0].partition("=")
+        if rest[0] in flags:
+            rest = rest[1:]
+        elif name in valued and equals:
+            found, rest = [*found, (name, value)], rest[1:]
+        elif rest[0] in valued and len(rest) > 1:
+            found, rest = [*found, (rest[0], rest[1])], rest[2:]
+        else:
+            break
+    return found, rest
 
 
 def _with_token(body: ServerInput) -> dict[str, str | None]:

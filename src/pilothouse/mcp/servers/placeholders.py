@@ -162,3 +162,8 @@ def _label(blank: Blank, kind: str, name: str) -> str:
     if kind == "env":
         return f"{name}, an environment variable"
     return name if kind == "input" else f"What the other program puts in place of ${{{name}}}"
+
+
+def blank_of(inside: str) -> Blank:
+    """Return what is left open by what stands between braces."""
+    return _blank(inside)

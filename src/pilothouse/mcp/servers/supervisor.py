@@ -138,9 +138,27 @@ class Supervisor:
             _log.exception("server %s could not be looked at", server.name)
 
     async def look_for_consent(self) -> None:
-        """Find out for every local server whether the person agreed to its command."""
+        """Find out for every local server whether the person agreed to its command.
+
+        A package that has to be looked up in its index may take a while: it is told when that is known.
+        """
         unseen = [server for server in self.servers.values() if server.entry.enabled and not server.looked]
-        await asyncio.gather(*(server.check_consent() for server in unseen), return_exceptions=True)
+        looks = {asyncio.create_task(self._look(server), name="servers"): server for server in unseen}
+        for look in looks:
+            self._starting.add(look)
+            look.add_done_callback(self._starting.discard)
+        if looks:
+            _, waiting = await asyncio.wait(looks, timeout=limits.LIST_PATIENCE)
+            await asyncio.gather(*(look for look in waiting if not looks[look].doing), return_exceptions=True)
+
+    async def _look(self, server: Server) -> None:
+        try:
+            await server.check_consent()
+        except ChannelError:
+            # The server itself tells it.
+            return
+        except Exception:
+            _log.exception("server %s could not be looked at", server.name)
 
     async def trying(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what a check of a server comes to; whoever stops waiting for it, and the end of all, cut it short."""

@@ -54,10 +54,10 @@ def view(server: Server) -> ServerView:
         slug=server.slug,
         enabled=entry.enabled,
         state=state,
-        label=label(state, tools["offered"], message),
+        label=server.doing or label(state, tools["offered"], message),
         transport=entry.transport,
         wire=entry.config.wire if entry.config.wire != "auto" else kept.wire,
-        package=_package(entry),
+        package=_package(entry, server),
         source=entry.source,
         auth_type=entry.auth_type,
         address=server.address,
@@ -155,7 +155,9 @@ def label(state: str, tools: int, error: str) -> str:
     return _LABELS[state]
 
 
-def _package(entry: ServerEntry) -> Package:
+def _package(entry: ServerEntry, server: Server) -> Package:
+    if server.pin is not None and server.pin.kind != "mcpb":
+        return msgspec.structs.replace(entry.package, version=server.pin.version)
     if entry.package.type != "http":
         return entry.package
     return msgspec.structs.replace(entry.package, identifier=address_of(entry))

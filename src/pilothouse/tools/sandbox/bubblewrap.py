@@ -104,7 +104,13 @@ def _hiding(enclosure: Enclosure) -> list[str]:
             # Not there inside anyway.
             continue
         if os.path.isdir(path):
-            said += ["--tmpfs", path, "--remount-ro", path]
+            said += ["--tmpfs", path, *_installed(enclosure.view, path), "--remount-ro", path]
         else:
             said += ["--ro-bind", "/dev/null", path]
-    return said
+    return said if enclosure.view.installed in said else [*said, *_installed(enclosure.view, "/")]
+
+
+def _installed(view: View, hidden: str) -> tuple[str, ...]:
+    """Show what was installed for a program where it really is, although it lies in a hidden place."""
+    is_there = bool(view.installed) and is_in(view.installed, hidden)
+    return ("--ro-bind", view.installed, view.installed) if is_there else ()

@@ -40,6 +40,7 @@ def landlock_plan(folder: str, own: Sequence[str], view: View, version: int, net
         "read": [
             *_allowed("/", outermost((*view.hidden, *_NOT_READ))),
             *(each.source for each in view.shown),
+            *((view.installed,) if view.installed else ()),
             *resolver,
         ],
         "write": [*own, *_SHARED, *(_allowed(folder, inside) if inside else ())],

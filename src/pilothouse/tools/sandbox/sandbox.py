@@ -81,6 +81,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     owner: str = ""
     # A folder of ours that outlives the command and keeps its caches; `folder` may lie in it.
     room: str = ""
+    # A folder of ours that it may look into.
+    installed: str = ""
     # What of emptied places it sees beside what every command does.
     named: Named = Named()
 
@@ -273,7 +275,7 @@ class Sandbox:
         shown = shown_places(_also(order.named), order.folder, (*hidden, *sockets)) if kind != "none" else ()
         if not in_room:
             hidden = (*hidden, *second_names(order.folder, hidden))
-        return _Ground(self.scratch.of(order.owner), cache, View(hidden, shown, sockets), in_room)
+        return _Ground(self.scratch.of(order.owner), cache, View(hidden, shown, sockets, order.installed), in_room)
 
     def _enclosed(self, order: Order, identity: tuple[int, int], ground: _Ground, filters: Sequence[int]) -> list[str]:
         enclosure = Enclosure(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ from pilothouse.tools.sandbox.sandbox import Order, Sandbox
 from pilothouse.tools.sandbox.visible import Named
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.guarded_places import is_in
 from pilothouse.types.server_sandbox import SandboxedProgram, SandboxRequest
 
 _SWITCH_OFF = "switch the sandbox off for this server"
@@ -51,7 +53,7 @@ class LocalServerSandbox:
             message = f"A sandbox in which all of {wanted.folder} can be changed holds nothing."
             raise PilothouseError("server_failed", message, fix="Choose a smaller folder for the server.")
         for path in wanted.files:
-            if not self._sandbox.shows(path):
+            if not (wanted.installed and is_in(path, wanted.installed)) and not self._sandbox.shows(path):
                 fix = f"Move it elsewhere, or {_SWITCH_OFF}."
                 raise PilothouseError("server_failed", f"The sandbox does not show {path}.", fix=fix)
         order = Order(
@@ -61,12 +63,14 @@ class LocalServerSandbox:
             environment=_handed_on(wanted.environment),
             owner=wanted.owner,
             room=wanted.room,
+            installed=wanted.installed,
             named=Named(wanted.files, wanted.named),
         )
         try:
             with self._sandbox.prepared(order, self._sandbox.found().kind) as ready:
                 group = ready.group
-                yield SandboxedProgram(ready.argv, ready.environment, ready.descriptors, lambda: _end(group))
+                environment = _at_home(ready.environment, wanted.room) if wanted.installed else ready.environment
+                yield SandboxedProgram(ready.argv, environment, ready.descriptors, lambda: _end(group))
         except BadArgument as error:
             fix = f"Choose another folder for the server, or {_SWITCH_OFF}."
             raise PilothouseError("server_failed", str(error), fix=fix) from None
@@ -74,6 +78,12 @@ class LocalServerSandbox:
 
 def _handed_on(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.upper() not in _ELSEWHERE}
+
+
+def _at_home(environment: Mapping[str, str], room: str) -> dict[str, str]:
+    """Return variables by which a program finds a home of its own: what it keeps there is kept with its caches."""
+    os.makedirs(os.path.join(room, "cache", "home"), mode=0o700, exist_ok=True)
+    return {**environment, "HOME": os.path.join(environment["XDG_CACHE_HOME"], "home")}
 
 
 def _end(group: Group | None) -> None:

@@ -36,6 +36,8 @@ class View(msgspec.Struct, frozen=True):
     shown: tuple[Shown, ...] = ()
     # Where services of this machine listen, which no command reaches.
     sockets: tuple[str, ...] = ()
+    # A folder of ours in a hidden place that it may look into; empty for none.
+    installed: str = ""
 
 
 class Named(msgspec.Struct, frozen=True):

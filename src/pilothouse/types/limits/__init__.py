@@ -2,6 +2,7 @@
 
 from pilothouse.types.limits.host import *
 from pilothouse.types.limits.models import *
+from pilothouse.types.limits.proposals import *
 from pilothouse.types.limits.registries import *
 from pilothouse.types.limits.servers import *
 from pilothouse.types.limits.tools import *

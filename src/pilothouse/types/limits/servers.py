@@ -245,21 +245,36 @@ NEARBY_TIME = 20.0
 RECOGNISING_TIME = 30.0
 # A bundle carries all that a server needs; the largest of those in use have some 100 MB.
 BUNDLE_BYTES = 256 * 1024 * 1024
+# What a bundle unpacks to: so much, so many files, and never so many times what it is; a small file that becomes a
+# terabyte is an attack.
+BUNDLE_UNPACKED_BYTES = 1024 * 1024 * 1024
+BUNDLE_FILES = 50_000
+BUNDLE_RATIO = 200
+# Reading the list of a bundle's files and its manifest; writing all of them.
+BUNDLE_READ_TIME = 10.0
+BUNDLE_UNPACK_TIME = 60.0
+MANIFEST_BYTES = 1024 * 1024
+# A dropped bundle waits so long to be added.
+BUNDLE_KEPT = 3_600.0
 
-# --- proposals: what strangers and people write about servers that could be added ----------------
-# Whatever is pasted into the box: a settings file of another program is the largest that makes sense.
-RECOGNISED_BYTES = 1024 * 1024
-# A description that a person reads before adding something, and what is said about one field.
-PROPOSAL_TEXT_CHARS = 1_000
-PROPOSAL_ABOUT_CHARS = 400
-# The id of a field, which stands in marks.
-PROPOSAL_ID_CHARS = 80
-# A value that is filled in: the longest argument that a system takes has 128 KiB.
-PROPOSAL_VALUE_CHARS = 32 * 1024
-# What one server asks to be filled in; the longest forms in use have some 30 fields.
-PROPOSAL_FIELDS = 100
-# Packages and addresses of one description, and words of one command line.
-PROPOSALS_MOST = 50
-PROPOSAL_WORDS = 500
-# Rows of a list that is filled in: folders, say.
-PROPOSAL_ROWS = 200
+# Asking an index for the exact packages of a server; a slow network takes half a minute for a few hundred of them.
+RESOLVE_TIMEOUT = 60.0
+# Programs that resolve and install at the same time; each uses a processor and the network.
+INSTALLERS = 2
+# What was resolved is remembered, so that looking, agreeing and installing ask once; a lock has some 100 kB.
+LOCKS_KEPT = 32
+# And for so long: who agrees tomorrow is shown what is there tomorrow.
+LOCK_AGE = 3_600.0
+# Of what an installer writes, its last part says what went wrong. A lock itself may be longer.
+INSTALLER_OUTPUT_BYTES = 64 * 1024
+LOCK_BYTES = 16 * 1024 * 1024
+# Node answers in 0.05 s which version it is.
+VERSION_TIMEOUT = 10.0
+# Whoever lists servers waits so long for packages to be looked up; the rest is told when it is known.
+LIST_PATIENCE = 0.5
+# What was downloaded for packages and nobody used for so long is removed.
+PACKAGE_CACHE_AGE = 24 * 3_600.0
+# Names of packages that are shown of a difference.
+PACKAGES_NAMED = 8
+# A description or a reason out of an index.
+PACKAGE_TEXT_CHARS = 500

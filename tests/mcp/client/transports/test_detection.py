@@ -58,6 +58,23 @@ async def test_a_websocket_is_found(typed: str, path: str) -> None:
         assert (await found_at(Target(url=url))).wire == "websocket"
 
 
+@pytest.mark.case("REG-01")
+@pytest.mark.parametrize("path", ["/", "/mcp", "/some/where"])
+async def test_a_websocket_server_that_drops_a_post_is_found(path: str) -> None:
+    async with Socket(path=path).running() as server:
+        url = f"{server.url}{path}"
+        assert await found_at(Target(url=url)) == Found("websocket", url)
+
+
+async def test_a_call_that_was_dropped_is_not_sent_again_over_a_websocket() -> None:
+    async with Socket(path="/mcp").running() as server:
+        with pytest.raises(ChannelError) as caught:
+            async with talking(channel_to(Target(url=f"{server.url}/mcp"))) as talk:
+                await talk.ask("tools/call")
+        assert "broke" in caught.value.message
+        assert server.seen == []
+
+
 @pytest.mark.case("TRN-06")
 def test_events_come_before_a_websocket_for_a_gateway() -> None:
     wires = [found.wire for found in ways(Target(url="http://127.0.0.1:8811"))]

@@ -136,9 +136,19 @@ class Searching(RemoteChannel):
             if error is None:
                 return
             failures.append(error)
-            if not is_elsewhere(error):
-                break
+            if is_elsewhere(error):
+                continue
+            if await self._is_socket(found, error, message, request_id):
+                return
+            break
         self._deliver(Undeliverable(request_id, _clearest(failures)))
+
+    async def _is_socket(self, found: Found, error: ChannelError, message: Outgoing, request_id: RequestId) -> bool:
+        """Return whether a server that hung up on a request takes it over a WebSocket; many such know nothing else."""
+        # What may have been carried out is not sent again.
+        if not error.dropped or found.wire != "streamable" or message.method == "tools/call":
+            return False
+        return await self._try(Found("websocket", found.url), message, request_id) is None
 
     async def _try(self, found: Found, message: Outgoing, request_id: RequestId) -> ChannelError | None:
         """Send the request over one wire; return why that is not the one, or None when an answer came."""

@@ -43,7 +43,9 @@ async def from_net(error: NetError, url: str) -> ChannelError:
     if error.problem == "certificate":
         return await _certificate(error, place)
     message, fix = _words(error, place)
-    return ChannelError(message, fix=fix, sent=error.sent)
+    made = ChannelError(message, fix=fix, sent=error.sent)
+    made.dropped = error.problem == "broken"
+    return made
 
 
 def _words(error: NetError, place: Place) -> tuple[str, str]:

@@ -1,0 +1,106 @@
+"""The indexes of packages, asked through npm and uv: what is there, and what exactly it would bring."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from pilothouse.mcp.packages.facts import Advisories, PackageFacts, Unpacked
+from pilothouse.mcp.packages.locks import Lock
+from pilothouse.mcp.packages.npm import Npm
+from pilothouse.mcp.packages.pins import PackageKind, Wanted
+from pilothouse.mcp.packages.pypi import PyPI
+from pilothouse.mcp.packages.tools import Tools
+from pilothouse.mcp.servers.consent_warnings import visible
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+
+AskAdvisories = Callable[[PackageKind, str, str], Awaitable[Advisories]]
+
+
+async def no_advisories(kind: PackageKind, name: str, version: str) -> Advisories:
+    """Know nothing against any package."""
+    return Advisories()
+
+
+class PackageIndex:
+    """Asks npm and PyPI; what was resolved is remembered for a while."""
+
+    def __init__(self, cache: Path, tools: Tools, advisories: AskAdvisories = no_advisories) -> None:
+        self.tools = tools
+        self._cache = cache
+        self._advisories = advisories
+        self._kinds: dict[PackageKind, Npm | PyPI] = {
+            "npm": Npm(tools, cache / "npm"),
+            "pypi": PyPI(tools, cache / "uv"),
+        }
+        self._locks: OrderedDict[str, tuple[float, Lock]] = OrderedDict()
+        self._turns = asyncio.Semaphore(limits.INSTALLERS)
+        self._resolving: dict[str, asyncio.Lock] = {}
+        self._at_work = 0
+
+    async def newest(self, kind: PackageKind, name: str, version: str = "") -> PackageFacts | None:
+        """Return a package at this version, or at its newest; None if there is none."""
+        async with self._working():
+            return await self._kinds[kind].facts(Wanted(kind=kind, name=name, version=version))
+
+    async def lock(self, wanted: Wanted) -> Lock:
+        """Return what a package would bring, each at one version; raise a PilothouseError in one sentence."""
+        async with self._resolving.setdefault(wanted.text, asyncio.Lock()):
+            known = self._locks.get(wanted.text)
+            if known is not None and time.monotonic() - known[0] < limits.LOCK_AGE:
+                return known[1]
+            async with self._working():
+                lock = await self._kinds[wanted.kind].resolve(wanted)
+            lock = await self._judged(lock, wanted)
+            self._remember(wanted.text, lock)
+            return lock
+
+    def _remember(self, text: str, lock: Lock) -> None:
+        self._locks[text] = (time.monotonic(), lock)
+        while len(self._locks) > limits.LOCKS_KEPT:
+            gone, _ = self._locks.popitem(last=False)
+            self._resolving.pop(gone, None)
+
+    async def _judged(self, lock: Lock, wanted: Wanted) -> Lock:
+        """Return a lock with what is known against its package; raise a PilothouseError for a malicious one."""
+        known = await self._advisories(wanted.kind, wanted.name, lock.pin.version)
+        if known.malicious:
+            message = f"{wanted.name} {lock.pin.version} is known to be malicious: {visible(known.malicious)}"
+            raise PilothouseError("bad_request", message, fix="Do not use it. Nothing was installed.")
+        pin = msgspec.structs.replace(lock.pin, warnings=(*lock.pin.warnings, *map(visible, known.warnings)))
+        return msgspec.structs.replace(lock, pin=pin)
+
+    async def install(self, lock: Lock, wanted: Wanted, folder: Path) -> Unpacked:
+        """Install a locked package into an empty folder; raise a PilothouseError in one sentence."""
+        async with self._working():
+            return await self._kinds[wanted.kind].install(lock, wanted, folder)
+
+    @contextlib.asynccontextmanager
+    async def _working(self) -> AsyncIterator[None]:
+        self._at_work += 1
+        try:
+            async with self._turns:
+                yield
+        finally:
+            self._at_work -= 1
+
+    async def empty(self) -> None:
+        """Remove what was downloaded, unless it is in use just now."""
+        if not self._at_work:
+            await asyncio.to_thread(shutil.rmtree, self._cache, ignore_errors=True)
+
+    async def tidy(self) -> None:
+        """Remove what was downloaded and not used for long."""
+        with contextlib.suppress(OSError):
+            newest = max((each.stat().st_mtime for each in os.scandir(self._cache)), default=0.0)
+            if time.time() - newest > limits.PACKAGE_CACHE_AGE:
+                await self.empty()
