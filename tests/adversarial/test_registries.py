@@ -310,6 +310,7 @@ async def test_no_name_of_a_registry_changes_what_the_copy_is_asked(
 # --- packages that are known to be bad ------------------------------------------------------------
 
 
+@pytest.mark.case("attack:REG-06")
 async def test_a_package_that_is_known_to_be_malicious_is_named_and_others_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -318,7 +319,7 @@ async def test_a_package_that_is_known_to_be_malicious_is_named_and_others_are_n
         monkeypatch.setenv(VARIABLE, pointing(advisories=feed))
         asked = AdvisoryFeed()
         bad = await asked.look("npm", "evil-mcp", "1.0.0")
-        assert bad.malicious == "evil-mcp is known to be malicious (MAL-2026-1234)."
+        assert bad.malicious == "MAL-2026-1234: About evil-mcp."
         weak = await asked.look("pypi", "weak-mcp", "2.0")
         assert (weak.malicious, weak.warnings) == (
             "",
@@ -336,6 +337,7 @@ async def test_a_package_that_is_known_to_be_malicious_is_named_and_others_are_n
         await close_clients()
 
 
+@pytest.mark.case("attack:REG-06")
 @pytest.mark.parametrize("failure", ["away", "500", "html"])
 async def test_where_nobody_can_be_asked_about_a_package_that_is_said_and_asked_again(
     monkeypatch: pytest.MonkeyPatch, failure: str
