@@ -14,8 +14,12 @@ from pilothouse.mcp.registry.addresses import VARIABLE
 from pilothouse.mcp.registry.advisories import AdvisoryFeed
 from pilothouse.net.loop_clients import close_clients
 from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
+from pilothouse.types.servers import ServerInput
+from pilothouse.wiring import open_host
 from tests.support.lag import HELD, least_hold
+from tests.support.package_indexes import indexes
 from tests.support.registries import NOWHERE, Both, registries
 from tests.support.registry_server import (
     HTML,
@@ -310,6 +314,7 @@ async def test_no_name_of_a_registry_changes_what_the_copy_is_asked(
 # --- packages that are known to be bad ------------------------------------------------------------
 
 
+@pytest.mark.case("attack:REG-06")
 async def test_a_package_that_is_known_to_be_malicious_is_named_and_others_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -318,7 +323,7 @@ async def test_a_package_that_is_known_to_be_malicious_is_named_and_others_are_n
         monkeypatch.setenv(VARIABLE, pointing(advisories=feed))
         asked = AdvisoryFeed()
         bad = await asked.look("npm", "evil-mcp", "1.0.0")
-        assert bad.malicious == "evil-mcp is known to be malicious (MAL-2026-1234)."
+        assert bad.malicious == "MAL-2026-1234: About evil-mcp."
         weak = await asked.look("pypi", "weak-mcp", "2.0")
         assert (weak.malicious, weak.warnings) == (
             "",
@@ -336,6 +341,7 @@ async def test_a_package_that_is_known_to_be_malicious_is_named_and_others_are_n
         await close_clients()
 
 
+@pytest.mark.case("attack:REG-06")
 @pytest.mark.parametrize("failure", ["away", "500", "html"])
 async def test_where_nobody_can_be_asked_about_a_package_that_is_said_and_asked_again(
     monkeypatch: pytest.MonkeyPatch, failure: str
@@ -352,3 +358,21 @@ async def test_where_nobody_can_be_asked_about_a_package_that_is_said_and_asked_
         monkeypatch.setenv(VARIABLE, pointing(advisories=feed))
         assert (await asked.look("npm", "evil-mcp", "1.0.0")).malicious
         await close_clients()
+
+
+@pytest.mark.case("attack:REG-06")
+@pytest.mark.slow
+async def test_the_program_asks_before_it_installs_and_refuses_what_is_known_to_be_malicious(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AdvisoryServer({("npm", "evil-mcp"): ["MAL-2026-1"]}) as feed, indexes(monkeypatch) as index:
+        index.node("evil-mcp", "1.0.0")
+        index.node("good-mcp", "1.0.0")
+        monkeypatch.setenv(VARIABLE, pointing(advisories=feed))
+        async with open_host(home, brief=True) as host:
+            with pytest.raises(PilothouseError, match=r"evil-mcp 1\.0\.0 is known to be malicious: MAL-2026-1: About"):
+                await host.api.servers.add(ME, ServerInput(command_line="npx -y evil-mcp"))
+            added = await host.api.servers.add(ME, ServerInput(command_line="npx -y good-mcp"))
+            assert added.consent is not None
+            assert added.consent.warnings == ()
+            assert [each.name for each in (await host.api.servers.list(ME)).servers] == [added.name]

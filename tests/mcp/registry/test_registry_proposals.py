@@ -68,11 +68,14 @@ async def test_a_smithery_server_opens_to_its_connections_and_settings(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with registries(home, monkeypatch, smithery=[EXA]) as both:
-        both.smithery.details["@exa/search"] = smithery_details(EXA, schema=KEY, tools=[{"name": "search"}])
+        both.smithery.details["@exa/search"] = smithery_details(
+            EXA, schema=KEY, tools=[{"name": "search"}, {"name": "get\n"}]
+        )
         await both.finder.search("exa", "smithery")
         (offered,) = (await both.finder.service.proposals(ME, "smithery", "@exa/search")).proposals
         assert offered.source == SmitherySource("@exa/search")
         assert [(field.label, field.required) for field in offered.fields] == [("API key", True)]
+        assert "Its tools: search, get." in offered.notes
         # What it reaches is known from now on.
         (found,) = (await both.finder.search("exa", "smithery")).servers
         assert found.runs == ("https://server.smithery.ai/@exa/search",)

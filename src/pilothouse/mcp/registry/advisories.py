@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import Literal
 
 import msgspec
 
+from pilothouse.mcp.packages.facts import Advisories
+from pilothouse.mcp.packages.pins import PackageKind
 from pilothouse.mcp.registry import addresses
 from pilothouse.mcp.registry.entries import text
 from pilothouse.net.client import fetch
@@ -14,29 +15,21 @@ from pilothouse.net.errors import NetError
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject, an_object, encode, objects_in
 
-PackageKind = Literal["npm", "pypi"]
 _ECOSYSTEMS: dict[PackageKind, str] = {"npm": "npm", "pypi": "PyPI"}
 # Ids of packages that do harm on purpose begin so; others are mistakes in packages that mean well.
 _MALICIOUS = "MAL-"
 _SHOWN = 3
-
-
-class KnownAbout(msgspec.Struct, frozen=True):
-    """What is known about one version of a package."""
-
-    # Why it must not be installed: it is known to be malicious.
-    malicious: str = ""
-    # What a person should know, a sentence each; also that nobody could be asked.
-    warnings: tuple[str, ...] = ()
+# The longest id in use has some 20 characters.
+_ID = 40
 
 
 class AdvisoryFeed:
     """Asks the feed of advisories, and remembers for a while what it said; what it did not say is asked again."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[PackageKind, str, str], tuple[float, KnownAbout]] = {}
+        self._kept: dict[tuple[PackageKind, str, str], tuple[float, Advisories]] = {}
 
-    async def look(self, kind: PackageKind, name: str, version: str) -> KnownAbout:
+    async def look(self, kind: PackageKind, name: str, version: str) -> Advisories:
         """Return what is known about a version of a package; without a version, about any of them."""
         place, now = (kind, name, version), time.monotonic()
         at, known = self._kept.get(place, (0.0, None))
@@ -44,7 +37,7 @@ class AdvisoryFeed:
             return known
         vulns = await _asked(kind, name, version)
         if isinstance(vulns, str):
-            return KnownAbout(warnings=(f"Nobody could be asked whether {name} is known to be malicious: {vulns}.",))
+            return Advisories(warnings=(f"Nobody could be asked whether {name} is known to be malicious: {vulns}.",))
         known = _known(name, vulns)
         # The oldest goes first.
         while len(self._kept) >= limits.ADVISORIES_KEPT:
@@ -79,12 +72,13 @@ async def _asked(kind: PackageKind, name: str, version: str) -> list[JsonObject]
     return [each for each in objects_in(an_object(answer).get("vulns")) if not each.get("withdrawn")]
 
 
-def _known(name: str, vulns: list[JsonObject]) -> KnownAbout:
-    ids = [each for vuln in vulns if (each := text(vuln.get("id"), limits.REGISTRY_TITLE_CHARS))]
-    bad = [each for each in ids if each.startswith(_MALICIOUS)]
+def _known(name: str, vulns: list[JsonObject]) -> Advisories:
+    told = [(text(each.get("id"), _ID), text(each.get("summary"), limits.REGISTRY_TITLE_CHARS)) for each in vulns]
+    bad = [f"{each}: {words}" if words else each for each, words in told if each.startswith(_MALICIOUS)]
     if bad:
-        return KnownAbout(malicious=f"{name} is known to be malicious ({', '.join(bad[:_SHOWN])}).")
+        return Advisories(malicious=f"{'; '.join(bad[:_SHOWN])}.")
+    ids = [each for each, _words in told if each]
     if not ids:
-        return KnownAbout()
+        return Advisories()
     more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-    return KnownAbout(warnings=(f"{name} has known weaknesses: {', '.join(ids[:_SHOWN])}{more}.",))
+    return Advisories(warnings=(f"{name} has known weaknesses: {', '.join(ids[:_SHOWN])}{more}.",))

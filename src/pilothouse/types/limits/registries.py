@@ -42,6 +42,8 @@ REGISTRY_NAME_CHARS = 200
 REGISTRY_TITLE_CHARS = 120
 REGISTRY_ABOUT_CHARS = 600
 REGISTRY_RUNS = 8
+# Tools that a registry names of a server.
+REGISTRY_TOOLS = 20
 # What a person searches for: characters, and words that count.
 REGISTRY_WORDS_CHARS = 200
 REGISTRY_WORDS = 8
