@@ -179,7 +179,7 @@ async def test_nobody_announces_itself(hosted: Hosted, monkeypatch: pytest.Monke
 async def test_hostile_answers_are_bounded_and_lead_nowhere(
     hosted: Hosted, usual_ports: dict[int, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "NEARBY_ASK", 0.3)
+    monkeypatch.setattr(limits, "NEARBY_ASK", 2.0)
     monkeypatch.setattr(limits, "NEARBY_BYTES", 50_000)
     reached: list[Request] = []
 
