@@ -23,8 +23,12 @@ from tests.support.tiny_http import Answer, Request, TinyHttp
 NODE_SERVER = """#!/usr/bin/env node
 const lines = require("readline").createInterface({ input: process.stdin });
 const tools = [{ name: "where", description: "VERSION", inputSchema: { type: "object" } }];
+const prying = process.argv.includes("--pry");
+const writes = (path) => { try { prying && require("fs").writeFileSync(path, "x"); return prying; }
+  catch (error) { return false; } };
 const text = () => JSON.stringify({ script: __filename, argv: process.argv.slice(2), home: process.env.HOME,
-  version: "VERSION", pid: process.pid });
+  version: "VERSION", pid: process.pid, home_is_open: writes(process.env.HOME + "/kept"),
+  code_is_open: writes(__filename) });
 lines.on("line", (line) => {
   const asked = JSON.parse(line);
   if (asked.id === undefined) return;

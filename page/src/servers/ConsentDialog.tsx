@@ -46,8 +46,12 @@ function Command({ consent }: { consent: Consent }) {
         <dd>
           <Plain text={consent.program} />
         </dd>
-        <dt>Owned by</dt>
-        <dd>{consent.programOwner || "unknown"}</dd>
+        {consent.installs.length ? null : (
+          <>
+            <dt>Owned by</dt>
+            <dd>{consent.programOwner || "unknown"}</dd>
+          </>
+        )}
         <dt>Folder</dt>
         <dd>{consent.folder ? <Plain text={consent.folder} /> : "one of its own"}</dd>
         <dt>Sandbox</dt>
@@ -55,6 +59,23 @@ function Command({ consent }: { consent: Consent }) {
         <dt>Environment</dt>
         <dd>{consent.environment.length ? <Plain text={consent.environment.join(", ")} /> : "nothing of its own"}</dd>
       </dl>
+    </>
+  );
+}
+
+/** What is installed before the program starts: which package, at which version, with which content. */
+function Installs({ lines }: { lines: readonly string[] }) {
+  if (!lines.length) return null;
+  return (
+    <>
+      <h3 className={classes.subtitle}>What is installed first</h3>
+      <ul className={classes.files} aria-label="What is installed first">
+        {lines.map((line) => (
+          <li key={line}>
+            <Plain text={line} />
+          </li>
+        ))}
+      </ul>
     </>
   );
 }
@@ -87,8 +108,9 @@ export function WhatStarts({ consent, children }: { consent: Consent; children?:
       </p>
       <Sentences title="Changed since you agreed" lines={consent.changes} />
       <Sentences title="Look twice" lines={consent.warnings} />
+      <Installs lines={consent.installs} />
       <Command consent={consent} />
-      <Bound files={consent.files} />
+      {consent.files.length ? <Bound files={consent.files} /> : null}
     </>
   );
 }
