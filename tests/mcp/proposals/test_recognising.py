@@ -28,7 +28,7 @@ TOKEN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 
 
 def reading(text: str) -> Reading:
-    return read(Asked(text=text, home="/home/me"))
+    return read(Asked(text=text, home="/somewhere/me"))
 
 
 def one(text: str) -> tuple[Proposal, ServerInput]:
@@ -252,7 +252,7 @@ def test_what_a_snippet_leaves_open_is_filled_in() -> None:
     }
     inputs = [{"id": "city", "type": "pickString", "description": "City", "options": ["Rome", "Bern"]}]
     found, server = one(json.dumps({"servers": {"a": entry}, "inputs": inputs}))
-    assert server.args[2:] == ("${field:value:workspaceFolder}", "--city=${field:value:city}", "/home/me/a")
+    assert server.args[2:] == ("${field:value:workspaceFolder}", "--city=${field:value:city}", "/somewhere/me/a")
     assert server.plain_env == {"T": "${secret:GITHUB_TOKEN}", "U": "${field:value:SOME_USER}"}
     fields = {each.id: each for each in found.fields}
     assert fields["slot:GITHUB_TOKEN"].label == "GitHub token"
@@ -263,7 +263,7 @@ def test_what_a_snippet_leaves_open_is_filled_in() -> None:
 
 @pytest.mark.case("SRV-26")
 def test_folders_that_a_line_leaves_open_are_a_list_with_rows() -> None:
-    found, server = one("npx -y @modelcontextprotocol/server-filesystem /Users/username/Desktop /path/to/other")
+    found, server = one("npx -y @modelcontextprotocol/server-filesystem /absolute/path/to/one /path/to/other")
     assert server.args == ("-y", "@modelcontextprotocol/server-filesystem", "${field:value:folders}")
     assert found.fields[0].schema == {"type": "array", "items": {"type": "string", "format": "path"}}
 
@@ -313,6 +313,7 @@ def test_nothing_typed_is_nothing_to_add(text: str) -> None:
         ("docker run -e A-B=1 x", "cannot be the name"),
         ("https://", "Words"),
         ("A=1 B=2", "Words"),
+        ("ftp://example.com/mcp", "is not an address; it begins with http://"),
     ],
 )
 def test_what_is_broken_is_one_sentence(text: str, sentence: str) -> None:

@@ -72,7 +72,7 @@ def test_a_secret_token_asks_for_a_key_by_its_label_and_says_where_to_get_it(nam
     assert (field.id, field.secret, field.required) == (f"env:{name}", True, True)
     assert name not in field.label
     assert field.link.startswith("https://")
-    assert made(found, **{f"env__{name}": "k"}).keys == {f"env:{name}": KeyInput(value="k")}
+    assert made(found, {}, **{f"env__{name}": "k"}).keys == {f"env:{name}": KeyInput(value="k")}
 
 
 @pytest.mark.case("AUT-02", "REG-16")
@@ -140,9 +140,9 @@ def test_an_image_is_given_its_variables_and_what_its_runtime_needs() -> None:
     }
     variables = [{"name": "API_KEY", "isSecret": True, "isRequired": True}]
     found = only(package("oci", "ghcr.io/o/s:9", runtimeArguments=[mount], environmentVariables=variables))
-    args = made(found, {"value:source": "/home/me, x"}, env__API_KEY="k").args
+    args = made(found, {"value:source": "/data/me, x"}, env__API_KEY="k").args
     assert args == (
-        *("run", "-i", "--rm", "--mount", "type=bind,src=/home/me, x,dst=/work", "-e", "API_KEY", "ghcr.io/o/s:9"),
+        *("run", "-i", "--rm", "--mount", "type=bind,src=/data/me, x,dst=/work", "-e", "API_KEY", "ghcr.io/o/s:9"),
     )
 
 
