@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -169,7 +170,7 @@ async def test_install_scripts_run_only_where_the_person_allowed_them(
 
 
 async def _exists(path: Path) -> bool:
-    return os.path.exists(path)
+    return await asyncio.to_thread(path.exists)
 
 
 @pytest.mark.parametrize(
