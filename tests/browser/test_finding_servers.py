@@ -135,13 +135,17 @@ async def test_a_package_that_was_found_is_installed_and_called_in_six_clicks(
     await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
     consent = finder.page.get_by_role("dialog", name="Start “Thinking”?")
     installs = consent.get_by_role("list", name="Installed first")
-    await expect(installs).to_contain_text("2026.8.31 of npm is installed into a folder of its own", timeout=INSTALLING_MS)
+    await expect(installs).to_contain_text(
+        "2026.8.31 of npm is installed into a folder of its own", timeout=INSTALLING_MS
+    )
     assert await serious_problems(finder.page) == []
     await hand.click(consent.get_by_role("button", name="Start this server"))
     chip = finder.rooms.chip("Thinking")
     await expect(chip).to_contain_text("Installing…", timeout=INSTALLING_MS)
     await expect(chip).to_have_text("Connected (1 tool)", timeout=INSTALLING_MS)
-    step = call("sequentialthinking", "thinking", thought="Ahoy", nextThoughtNeeded=False, thoughtNumber=1, totalThoughts=1)
+    step = call(
+        "sequentialthinking", "thinking", thought="Ahoy", nextThoughtNeeded=False, thoughtNumber=1, totalThoughts=1
+    )
     await first_call(own, finder.page, hand, step)
     print(f"a package found by words: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
     assert hand.clicks <= 6
@@ -185,7 +189,13 @@ def bundle_of(folder: Path) -> Path:
             },
         },
         "user_config": {
-            "key": {"type": "string", "title": "Log key", "description": "Of the office.", "sensitive": True, "required": True},
+            "key": {
+                "type": "string",
+                "title": "Log key",
+                "description": "Of the office.",
+                "sensitive": True,
+                "required": True,
+            },
             "folder": {"type": "directory", "title": "Where to write", "description": "", "required": True},
         },
     }
@@ -241,8 +251,14 @@ async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finde
 async def test_a_registry_is_chosen_and_each_result_says_what_it_is(finder: Finder, official: OfficialServer) -> None:
     markup = "<b>Bold</b> <img src=x onerror=alert(1)> \u202ereversed"
     official.entries.append(
-        official_entry("io.github.old/harbour", markup, title="Harbour <i>old</i>", status="deprecated",
-                       meta={"statusMessage": "Use tides."}, remotes=[remote("https://old.example/mcp")])
+        official_entry(
+            "io.github.old/harbour",
+            markup,
+            title="Harbour <i>old</i>",
+            status="deprecated",
+            meta={"statusMessage": "Use tides."},
+            remotes=[remote("https://old.example/mcp")],
+        )
     )
     await finder.open()
     await finder.ask("harbour")
@@ -378,7 +394,13 @@ async def test_the_settings_of_a_schema_are_fields_and_a_list_of_folders_has_row
 
 
 async def test_a_registry_of_ones_own_is_added_searched_and_removed(finder: Finder) -> None:
-    async with OfficialServer([official_entry("com.company/payroll", "Pays people.", title="Payroll", remotes=[remote("https://pay.example/mcp")])]) as company:
+    async with OfficialServer(
+        [
+            official_entry(
+                "com.company/payroll", "Pays people.", title="Payroll", remotes=[remote("https://pay.example/mcp")]
+            )
+        ]
+    ) as company:
         await finder.open()
         await finder.press("Registries…")
         await finder.field("Another registry").fill(company.url)
@@ -480,7 +502,11 @@ async def test_the_dialog_fits_a_telephone_and_a_low_screen(
     page = finder.page
     await page.set_viewport_size({"width": size[0], "height": size[1]})
     long = "harbour-" * 12
-    official.entries.append(official_entry(f"io.github.long/{long}", "Words " * 30, title=long, remotes=[remote(f"https://{long[:40]}.example/{long}")]))
+    official.entries.append(
+        official_entry(
+            f"io.github.long/{long}", "Words " * 30, title=long, remotes=[remote(f"https://{long[:40]}.example/{long}")]
+        )
+    )
     await finder.open()
     await fits(page)
     # The box and the way out stay where they are while results come.

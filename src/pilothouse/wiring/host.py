@@ -175,8 +175,8 @@ async def open_host(
         service: HostService
         models = _models(base, plugins, lambda: service.models_changed())  # noqa: PLW0108
         stack.push_async_callback(_close_models)
-        built_in, sandbox = BuiltIns(plugins), folder_tools.server_sandbox
-        servers = Servers(base, built_in, sandbox, Lazy(lambda: service), learn=not brief)
+        built_in = BuiltIns(plugins)
+        servers = Servers(base, built_in, folder_tools.server_sandbox, Lazy(lambda: service), learn=not brief)
         stack.push_async_callback(servers.close)
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
         process = process_name(new_id("p"), one_shot=role != "server")
