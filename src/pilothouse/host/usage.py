@@ -19,7 +19,19 @@ from pilothouse.types.records import Records
 from pilothouse.types.settings import Settings
 from pilothouse.types.usage import DayUsage, UsageFormat, UsageReport, added_up, day_of, first_day
 
-_HEAD = ("day", "model", "name", "requests", "input", "output", "cacheRead", "cacheWrite", "cost", "costKnownFor", "estimated")
+_HEAD = (
+    "day",
+    "model",
+    "name",
+    "requests",
+    "input",
+    "output",
+    "cacheRead",
+    "cacheWrite",
+    "cost",
+    "costKnownFor",
+    "estimated",
+)
 # What a spreadsheet takes for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -87,7 +99,9 @@ def _table(rows: Sequence[DayUsage]) -> bytes:
     for row in rows:
         counts = (row.requests, row.input, row.output, row.cache_read, row.cache_write)
         cost = "" if row.cost is None else f"{row.cost:.9f}".rstrip("0").rstrip(".")
-        writer.writerow((row.day, _cell(row.model), _cell(row.model_name), *counts, cost, row.cost_known_for, row.estimated))
+        writer.writerow(
+            (row.day, _cell(row.model), _cell(row.model_name), *counts, cost, row.cost_known_for, row.estimated)
+        )
     return text.getvalue().encode(errors="replace")
 
 
