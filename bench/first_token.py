@@ -52,10 +52,41 @@ def import_profile(command: Command, environment: dict[str, str]) -> list[tuple[
     return [*rows, (f"all {len(found)} modules", f"{total / 1000:.1f} ms", "")]
 
 
+def compare(before: Path, rounds: int) -> None:
+    """Print the time of this checkout against another one's, started in turns; each begins every other pair."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, endpoint() as url:
+        starts: list[tuple[Command, dict[str, str]]] = []
+        for number, root in enumerate((before, ROOT)):
+            subprocess.run([root / ".venv" / "bin" / "python", "-m", "compileall", "-q", root / "src"], check=True)
+            write_models(home := Path(folder) / str(number), url, [MODEL])
+            command: Command = [root / ".venv" / "bin" / "pilothouse", "run", MESSAGE, "--model", MODEL]
+            starts.append((command, {**os.environ, "PILOTHOUSE_HOME": str(home)}))
+        pairs: list[tuple[float, float]] = []
+        for number in range(rounds + 1):
+            order = starts if number % 2 else starts[::-1]
+            taken = [until_first_byte(*start) for start in order]
+            was, now = taken if number % 2 else taken[::-1]
+            pairs.append((was, now))
+    # The first start makes the database.
+    del pairs[0]
+    ratio = statistics.median(now / was for was, now in pairs)
+    rows = [
+        (name, f"{statistics.median(column) * 1000:.0f} ms")
+        for name, column in zip(("before", "now"), zip(*pairs, strict=True), strict=True)
+    ]
+    table(f"start to first token, median of {rounds} pairs", [*rows, ("median of the ratios", f"{ratio:.2f}")])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument(
+        "--before", type=Path, help="compare with another checkout that is set up, and not with the SDK"
+    )
     options = parser.parse_args()
+    if options.before is not None:
+        compare(options.before.resolve(), options.rounds)
+        return
     if not OTHERS.exists():
         raise SystemExit("The official SDK is not installed; scripts/bench does that.")
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, endpoint() as url:

@@ -433,4 +433,5 @@ def test_a_request_of_the_version_before_still_gets_its_thinking_back() -> None:
 )
 def test_thinking_and_what_was_written_to_a_cache_are_counted_once(more: Json, output: int, written: int) -> None:
     usage = _counted({"prompt_tokens": 100, "completion_tokens": 20} | more)
+    assert usage is not None
     assert (usage.input, usage.output, usage.cache_write) == (100, output, written)
