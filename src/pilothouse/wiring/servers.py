@@ -123,13 +123,9 @@ class Servers:
         return NearbyService(self._supervisor())
 
     def _make_rooms(self) -> PackageRooms:
-        from pilothouse.mcp.packages.bundles import Bundles
-        from pilothouse.mcp.packages.index import PackageIndex
-        from pilothouse.mcp.packages.rooms import PackageRooms
-        from pilothouse.mcp.packages.tools import Tools
+        from pilothouse.mcp.packages.rooms import rooms_in
 
-        cache, tools = self._base.home.path / "cache", Tools()
-        return PackageRooms(PackageIndex(cache / "packages", tools), Bundles(cache / "bundles", tools))
+        return rooms_in(self._base.home.path / "cache")
 
     def _make_packages(self) -> PackageService:
         from pilothouse.mcp.packages.service import PackageService

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pilothouse.mcp.client.missing_keys import Lack
+from pilothouse.mcp.packages.pins import Pin
 from pilothouse.mcp.servers.consent import Agreed, Consents, look
 from pilothouse.mcp.servers.values import KeySources, Values, values_of
 from pilothouse.types import limits
@@ -132,10 +133,10 @@ async def test_what_goes_wrong_while_starting_is_logged_and_stops_nothing_else(
     (home / "cache" / "processes" / "1.json").mkdir()
     looked = Consents.look
 
-    def breaks(consents: Consents, entry: ServerEntry, known: Agreed | None = None) -> Agreed:
+    def breaks(consents: Consents, entry: ServerEntry, known: Agreed | None = None, pin: Pin | None = None) -> Agreed:
         if entry.id == odd:
             raise RuntimeError("nobody thought of this")
-        return looked(consents, entry, known)
+        return looked(consents, entry, known, pin)
 
     monkeypatch.setattr(Consents, "look", breaks)
     async with hosting(home, begin=True) as again:

@@ -43,6 +43,7 @@ class PackageIndex:
             "pypi": PyPI(tools, cache / "uv"),
         }
         self._locks: OrderedDict[str, tuple[float, Lock]] = OrderedDict()
+        self._failed: dict[str, tuple[float, PilothouseError]] = {}
         self._turns = asyncio.Semaphore(limits.INSTALLERS)
         self._resolving: dict[str, asyncio.Lock] = {}
         self._at_work = 0
@@ -58,11 +59,29 @@ class PackageIndex:
             known = self._locks.get(wanted.text)
             if known is not None and time.monotonic() - known[0] < limits.LOCK_AGE:
                 return known[1]
+            failed = self._failed.pop(wanted.text, None)
+            if failed is not None and time.monotonic() - failed[0] < limits.RESOLVE_AGAIN:
+                self._failed[wanted.text] = failed
+                raise PilothouseError(failed[1].code, failed[1].message, fix=failed[1].fix)
+            lock = await self._resolved(wanted)
+            self._remember(wanted.text, lock)
+            # Who is shown the newest agrees to it by its version.
+            exact = msgspec.structs.replace(wanted, version=lock.pin.version).text
+            named = msgspec.structs.replace(lock.pin, wanted=exact)
+            self._remember(exact, msgspec.structs.replace(lock, pin=named))
+            return lock
+
+    async def _resolved(self, wanted: Wanted) -> Lock:
+        try:
             async with self._working():
                 lock = await self._kinds[wanted.kind].resolve(wanted)
-            lock = await self._judged(lock, wanted)
-            self._remember(wanted.text, lock)
-            return lock
+            return await self._judged(lock, wanted)
+        except PilothouseError as error:
+            if error.code != "bad_request":
+                self._failed[wanted.text] = (time.monotonic(), error)
+                while len(self._failed) > limits.LOCKS_KEPT:
+                    del self._failed[next(iter(self._failed))]
+            raise
 
     def _remember(self, text: str, lock: Lock) -> None:
         self._locks[text] = (time.monotonic(), lock)

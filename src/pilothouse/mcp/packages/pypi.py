@@ -76,7 +76,8 @@ class PyPI:
         if not done.ok:
             raise explained(wanted, done.said)
         words = ("pip", "install", "--quiet", "--require-hashes", "--no-deps", "--python", str(venv / "bin" / "python"))
-        argv = (uv, *words, *_builds(wanted), "-r", str(requirements))
+        # In a sandbox nothing could keep what each start would compile anew.
+        argv = (uv, *words, "--compile-bytecode", *_builds(wanted), "-r", str(requirements))
         done = await self._run(argv, folder, runs_code=lock.pin.scripts)
         if not done.ok:
             raise explained(wanted, done.said)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,10 +14,11 @@ import msgspec
 
 from pilothouse.mcp.packages.bundles import HERE, Bundles
 from pilothouse.mcp.packages.facts import Unpacked
-from pilothouse.mcp.packages.index import PackageIndex
+from pilothouse.mcp.packages.index import AskAdvisories, PackageIndex, no_advisories
 from pilothouse.mcp.packages.locks import Lock
 from pilothouse.mcp.packages.pins import PackageKind, Pin, Wanted, wanted_of
-from pilothouse.types import durable_files
+from pilothouse.mcp.packages.tools import Tools
+from pilothouse.types import durable_files, limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.servers import Package
 
@@ -37,7 +40,13 @@ class PackageRooms:
         if package.type == "mcpb":
             return await self.bundles.pin(package, room)
         wanted = wanted_of(package)
-        return (await self.index.lock(wanted)).pin if wanted is not None else None
+        if wanted is None:
+            return None
+        lock = await asyncio.to_thread(_recent, room, wanted)
+        if lock is None:
+            lock = await self.index.lock(wanted)
+            await asyncio.to_thread(_keep, room, lock)
+        return lock.pin
 
     async def check(self, package: Package) -> None:
         """Raise a PilothouseError for a package that is not there, has no program or is malicious."""
@@ -55,20 +64,13 @@ class PackageRooms:
         """Keep what was agreed to, so that it can be installed at any time."""
         if pin.kind == "mcpb":
             return
-        lock = await self._lock(package, pin, room)
-        await asyncio.to_thread(_write, room / _LOCKS / f"{pin.digest}.json", msgspec.json.encode(lock))
+        await asyncio.to_thread(_keep, room, await self._lock(package, pin, room))
 
     async def locked(self, pin: Pin, room: Path) -> Lock | None:
         """Return the lock that is kept of a pin, if it is whole."""
-
-        def read() -> Lock | None:
-            try:
-                lock = msgspec.json.decode((room / _LOCKS / f"{pin.digest}.json").read_bytes(), type=Lock)
-            except (OSError, msgspec.MsgspecError):
-                return None
-            return lock if lock.is_whole() and lock.pin.digest == pin.digest else None
-
-        return await asyncio.to_thread(read) if pin.kind != "mcpb" else None
+        file = room / _LOCKS / f"{pin.digest}.json"
+        lock = await asyncio.to_thread(_read_lock, file) if pin.kind != "mcpb" else None
+        return lock if lock is not None and lock.pin.digest == pin.digest else None
 
     def is_installed(self, pin: Pin, room: Path) -> bool:
         """Return whether it was installed to its end."""
@@ -120,7 +122,7 @@ class PackageRooms:
 
     async def clear(self, room: Path, but: Pin) -> None:
         """Remove every other version from a room."""
-        kept = {but.digest, f"{but.digest}.json", f"{but.digest}.mcpb"}
+        kept = {_place(room, but).name, f"{but.digest}.json", f"{but.digest}.mcpb"}
 
         def clear() -> None:
             for folder in (room / "packages", room / _LOCKS):
@@ -129,6 +131,12 @@ class PackageRooms:
                         shutil.rmtree(each) if each.is_dir() else each.unlink(missing_ok=True)
 
         await asyncio.to_thread(clear)
+
+
+def rooms_in(cache: Path, advisories: AskAdvisories = no_advisories) -> PackageRooms:
+    """Return who installs packages, with what they download below a folder."""
+    tools = Tools()
+    return PackageRooms(PackageIndex(cache / "packages", tools, advisories), Bundles(cache / "bundles", tools))
 
 
 def _wanted(package: Package, pin: Pin) -> Wanted:
@@ -140,13 +148,37 @@ def _wanted(package: Package, pin: Pin) -> Wanted:
     return msgspec.structs.replace(wanted, version=pin.version, scripts=pin.scripts)
 
 
+def _keep(room: Path, lock: Lock) -> None:
+    _write(room / _LOCKS / f"{lock.pin.digest}.json", msgspec.json.encode(lock))
+
+
+def _read_lock(file: Path) -> Lock | None:
+    try:
+        lock = msgspec.json.decode(file.read_bytes(), type=Lock)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return lock if lock.is_whole() else None
+
+
+def _recent(room: Path, wanted: Wanted) -> Lock | None:
+    """Return what was resolved for this server a while ago, perhaps by another process of ours."""
+    for file in (room / _LOCKS).glob("*.json"):
+        with contextlib.suppress(OSError):
+            if time.time() - file.stat().st_mtime < limits.LOCK_AGE:
+                lock = _read_lock(file)
+                if lock is not None and lock.pin.wanted == wanted.text:
+                    return lock
+    return None
+
+
 def place_in(room: str, pin: Pin) -> str:
     """Return the folder that a pinned package is installed in."""
     return str(_place(Path(room), pin))
 
 
 def _place(room: Path, pin: Pin) -> Path:
-    return room / "packages" / pin.digest
+    # With their scripts they are not what they are without.
+    return room / "packages" / (f"{pin.digest}-scripts" if pin.scripts else pin.digest)
 
 
 def started_as(

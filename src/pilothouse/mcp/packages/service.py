@@ -10,10 +10,11 @@ import msgspec
 from pilothouse.mcp.client.channel import ChannelError
 from pilothouse.mcp.packages.locks import Lock, differences
 from pilothouse.mcp.packages.pins import Pin, Wanted, wanted_of
-from pilothouse.mcp.servers.consent import Agreed, can_be_pinned, pin_agreed_to
+from pilothouse.mcp.servers.consent import Agreed, can_be_pinned
 from pilothouse.mcp.servers.entries import entry_id, written
 from pilothouse.mcp.servers.keeping import check_owner
 from pilothouse.mcp.servers.server import SHARED, Server
+from pilothouse.mcp.servers.server_package import agreed_pin
 from pilothouse.mcp.servers.supervisor import Supervisor, with_entry
 from pilothouse.mcp.servers.views import view
 from pilothouse.types.errors import PilothouseError
@@ -80,7 +81,7 @@ class PackageService(Packages):
         entry = msgspec.structs.replace(server.entry, package=package)
         pin = msgspec.structs.replace(lock.pin, wanted=_asked(entry))
         now = await self._looked(server, entry, agreed, pin)
-        return Newer(agreed, pin_agreed_to(server.entry, agreed), entry, lock, now)
+        return Newer(agreed, agreed_pin(server.entry, agreed), entry, lock, now)
 
     async def _locked(self, wanted: Wanted, version: str) -> Lock:
         index = self._rooms().index
@@ -97,15 +98,15 @@ class PackageService(Packages):
     async def _consent(self, server: Server, newer: Newer) -> Consent:
         consents = self._supervisor.parts.consents()
         shown = await asyncio.to_thread(consents.shown, newer.entry, newer.now, newer.agreed)
-        kept = await self._rooms().locked(newer.before, await server.room()) if newer.before else None
+        kept = await self._rooms().locked(newer.before, await server.package.room()) if newer.before else None
         return msgspec.structs.replace(shown, changes=(*shown.changes, *differences(kept, newer.lock)))
 
     async def _take(self, server: Server, newer: Newer) -> None:
         """Install the newer one beside the other, and go on with it if it starts; else all is as it was."""
-        rooms, room, pin = self._rooms(), await server.room(), newer.now.pin
+        rooms, room, pin = self._rooms(), await server.package.room(), newer.now.pin
         if pin is None:
             return
-        with server.while_doing("Installing..."):
+        with server.package.while_doing("Installing..."):
             await rooms.keep(newer.entry.package, pin, room)
             await rooms.installed(newer.entry.package, pin, room)
         await self._switch(newer.entry, newer.now)

@@ -58,16 +58,16 @@ async def _asked(kind: PackageKind, package: PackageNamed, index: Index) -> tupl
     try:
         return kind, await index.newest(kind, package.name, package.version), ""
     except PilothouseError as error:
-        return kind, None, error.message
+        return kind, None, str(error)
 
 
 def _nothing(package: PackageNamed, problems: Sequence[str]) -> str:
     if problems:
         return problems[0]
-    where = " and ".join(_REGISTRIES[kind] for kind in package.kinds)
+    where = " or ".join(_REGISTRIES[kind] for kind in package.kinds)
     if package.version:
-        return f"There is no version {package.version} of a package {package.name} in {where}."
-    return f"There is no package {package.name} in {where}."
+        return f"There is no version {package.version} of a package {package.name} on {where}."
+    return f"There is no package {package.name} on {where}."
 
 
 def _proposal(kind: PackageKind, facts: Facts) -> Proposal:

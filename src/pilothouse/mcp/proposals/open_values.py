@@ -22,7 +22,7 @@ _OPEN = re.compile(
 )
 _PATH = re.compile(
     r"(.*[\\/])?path[\\/]to([\\/].*)?"
-    r"|(/Users|/home|[A-Za-z]:\\{1,2}Users)[\\/]{1,2}<?(your[\w-]*|username|user|you|me|name)>?([\\/].*)?"
+    r"|(/Users|/home|[A-Za-z]:\\{1,2}Users)[\\/]{1,2}<?(your[\w-]*|username|you)>?([\\/].*)?"
     r"|.*<(path|folder|directory)[^<>]*>.*",
     re.IGNORECASE,
 )

@@ -43,6 +43,7 @@ _IMAGE = re.compile(
 _REGISTRY_NAME = re.compile(
     r"(?:io|com|org|net|dev|ai|app|co|me|de|uk|eu|ch|fr|xyz|cloud|tech|so|sh)(?:\.[\w-]+)+/[\w.-]+"
 )
+_TOO_MUCH = "There is too much in this JSON, or it is nested too deeply."
 _FRAGMENT = re.compile(r'"[^"\\]{1,200}"\s*:\s*\{', re.DOTALL)
 _FENCE = re.compile(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
 
@@ -89,6 +90,8 @@ def read(asked: Asked) -> Reading:
 
 
 def _json_reading(text: str, asked: Asked) -> Reading | None:
+    if text.startswith(("//", "/*")):
+        text = jsonc.without_comments(text).strip()
     if text.startswith(("{", "[")):
         return _from_json(decoded(text), asked)
     if _FRAGMENT.match(text):
@@ -101,12 +104,12 @@ def decoded(text: str) -> object:
     """Return JSON as editors write it; raise a BadField for what is none or more than anyone writes."""
     try:
         content = msgspec.json.decode(jsonc.plain(text))
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise BadField(
-            (), f"This looks like JSON and is none: {error}." if str(error) else "This is no JSON."
-        ) from None
+    except RecursionError:
+        raise BadField((), _TOO_MUCH) from None
+    except msgspec.DecodeError as error:
+        raise BadField((), f"This looks like JSON, and cannot be read: {str(error).rstrip('.')}.") from None
     if not is_within(content, limits.JSON_DEPTH, limits.IMPORT_PIECES):
-        raise BadField((), "There is too much in this JSON, or it is nested too deeply.")
+        raise BadField((), _TOO_MUCH)
     return content
 
 
@@ -146,11 +149,16 @@ def _snippet(content: object, asked: Asked, *, host: str = "", name: str = "") -
 def _line_reading(text: str, asked: Asked) -> Reading:
     if links.is_link(text):
         return _link(text, asked)
-    if (repository := repositories.named(text)) is not None:
+    is_short = len(text) <= limits.SIGN_IN_URL_CHARS
+    if is_short and (repository := repositories.named(text)) is not None:
         return Reading(what=f"A repository at {repository.host}.", repository=repository, words=repository.words)
     if addresses.ADDRESS.fullmatch(text):
         made = addresses.proposal_of(addresses.Address(text))
         return Reading(what=f"A server at the address {made.runs}.", proposals=(made,))
+    if len(text) > limits.PROPOSAL_LINE_CHARS:
+        if text.split(maxsplit=1)[0] in commands.STARTERS:
+            raise BadField((), "The command line is too long.")
+        return _words(text)
     line = re.sub(r"\\\r?\n\s*", " ", text)
     line = re.sub(r"^[$>#] +", "", line)
     return _installed(line) or _command(line, asked) or _name(line.strip()) or _words(line)
@@ -227,6 +235,8 @@ def _is_command(argv: tuple[str, ...]) -> bool:
 
 
 def _name(text: str) -> Reading | None:
+    if len(text) > limits.PROPOSAL_ABOUT_CHARS:
+        return None
     if _REGISTRY_NAME.fullmatch(text):
         return Reading(what=f"The name {text} in a registry of servers.", words=text)
     if _IMAGE.fullmatch(text):

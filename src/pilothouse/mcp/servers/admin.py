@@ -167,7 +167,7 @@ class McpAdmin(Servers):
             await self._forget_sign_in(server.entry)
         await self._parts.logs.forget(found)
         await asyncio.to_thread(self._parts.folders.forget, found)
-        if server is not None and server.pin is not None:
+        if server is not None and server.package.pin is not None:
             await self._parts.packages().index.empty()
 
     async def check(self, owner: str, body: ServerCheck) -> ServerChecked:

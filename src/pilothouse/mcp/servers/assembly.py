@@ -39,14 +39,14 @@ class HostParts(msgspec.Struct, frozen=True, kw_only=True):
     notice: Callable[[Level, str, str], None]
     # Lets go on what waits until someone signed in to a server.
     signed_in: Callable[[str], Awaitable[None]]
-    # Who installs their packages.
-    packages: Lazy[PackageRooms]
     # Who puts servers into a sandbox.
     server_sandbox: Lazy[ServerSandbox] | None = None
     # How many local servers may run side by side.
     most: Callable[[], int] = lambda: limits.SERVERS_MOST
     # Where the person put a document about this client, for signing in; empty for nowhere.
     client_document: Callable[[], str] = str
+    # Who installs their packages, where others ask that, too.
+    packages: Lazy[PackageRooms] | None = None
 
 
 def supervise(file: ServersFile, host: HostParts) -> Supervisor:
@@ -63,6 +63,11 @@ def supervise(file: ServersFile, host: HostParts) -> Supervisor:
 
         return Consents(host.home / "secrets" / "consents.json", host.secrets)
 
+    def packages() -> PackageRooms:
+        from pilothouse.mcp.packages.rooms import rooms_in  # noqa: PLC0415
+
+        return rooms_in(host.home / "cache")
+
     parts = ServerParts(
         secrets=host.secrets,
         consents=Lazy(consents),
@@ -78,6 +83,6 @@ def supervise(file: ServersFile, host: HostParts) -> Supervisor:
         capacity=Capacity(host.most),
         starts=asyncio.Semaphore(limits.SERVER_STARTS),
         signed_in=host.signed_in,
-        packages=host.packages,
+        packages=host.packages or Lazy(packages),
     )
     return Supervisor(file, parts)

@@ -175,7 +175,7 @@ class Sessions:
             strange[:] = strange or [text]
             options.on_garbage(text, why)
 
-        unpacked = await server.unpacked(agreed)
+        unpacked = await server.package.unpacked(agreed.pin)
         argv = tuple(values.filled(word) for word in agreed.argv)
         argv, env = started_as(unpacked, argv, values.env) if unpacked is not None else (argv, values.env)
         within = await asyncio.to_thread(self._sandbox, server, agreed, argv) if agreed.sandbox else None
@@ -293,7 +293,7 @@ def _patience(server: Server) -> float:
     if not server.local:
         return limits.MCP_HANDSHAKE
     # What is pinned was installed before.
-    downloads = server.pin is None and _downloads(server)
+    downloads = server.package.pin is None and _downloads(server)
     first = downloads and not server.parts.catalogue.known(server.entry)
     return limits.INSTALL_TIMEOUT if first else limits.MCP_CONNECT
 

@@ -94,13 +94,6 @@ class _Record(msgspec.Struct, frozen=True):
     seal: str
 
 
-def pin_agreed_to(entry: ServerEntry, agreed: Agreed | None) -> Pin | None:
-    """Return what an entry is pinned to by a consent; None where it was given for something else."""
-    if agreed is None or agreed.pin is None or agreed.pin.wanted != asked_for(entry.package):
-        return None
-    return agreed.pin
-
-
 def can_be_pinned(entry: ServerEntry) -> bool:
     """Return whether its package is installed by us: one that a project of its own has is started from there."""
     if not asked_for(entry.package):

@@ -6,9 +6,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
+from collections.abc import Awaitable, Callable, Sequence, Set
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -29,21 +28,19 @@ from pilothouse.mcp.servers.lacks import Lacks
 from pilothouse.mcp.servers.logbook import Logbook
 from pilothouse.mcp.servers.roots import roots_of
 from pilothouse.mcp.servers.secret_detection import readable
+from pilothouse.mcp.servers.server_package import ServerPackage, agreed_pin
 from pilothouse.mcp.servers.tool import McpTool
 from pilothouse.types import limits
 from pilothouse.types.authority import marked
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.invisible import without_hidden
 from pilothouse.types.lazy import Lazy
-from pilothouse.types.package_updates import LOOKING_UP
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import Consent, ServerEntry, ServerState, ServerTool
 
 if TYPE_CHECKING:
     from pilothouse.mcp.client.session import Session
     from pilothouse.mcp.oauth.challenge import Challenge
-    from pilothouse.mcp.packages.facts import Unpacked
-    from pilothouse.mcp.packages.pins import Pin
     from pilothouse.mcp.packages.rooms import PackageRooms
     from pilothouse.mcp.servers.connecting import Sessions
     from pilothouse.mcp.servers.consent import Agreed, Consents
@@ -106,9 +103,7 @@ class Server:
         self._unstartable: ChannelError | None = None
         # Whether anyone looked what the person must agree to.
         self.looked = not self.local
-        # What it is pinned to, once anyone looked; and what is done with it just now, in words.
-        self.pin: Pin | None = None
-        self.doing = ""
+        self.package = ServerPackage(self)
         # Who looks and who agrees do so one after the other, or an old look would undo a consent.
         self._looking = asyncio.Lock()
         # False once the file says something else.
@@ -330,7 +325,7 @@ class Server:
             await asyncio.to_thread(self.parts.consents().give, self.id, now)
         # All at once: whoever asks meanwhile must not see a server that waits for nobody.
         before = (self.asking, self._unstartable)
-        self.looked, self.asking, self._unstartable, self.pin = True, asking, None, now.pin
+        self.looked, self.asking, self._unstartable, self.package.pin = True, asking, None, now.pin
         if before != (self.asking, None):
             self.state_changed(self.state, None)
         if self.asking is not None:
@@ -346,10 +341,9 @@ class Server:
                 with contextlib.suppress(NeedsConsent):
                     await self._check()
                 return False
-            if now.pin is not None:
-                await self.parts.packages().keep(self.entry.package, now.pin, await self.room())
+            await self.package.keep(now.pin)
             await asyncio.to_thread(self.parts.consents().give, self.id, now)
-            self.asking, self.pin = None, now.pin
+            self.asking = None
         self.state_changed(self.state, None)
         return True
 
@@ -358,13 +352,10 @@ class Server:
         if not self.local or not lines:
             return
 
-        from pilothouse.mcp.servers.consent import pin_agreed_to  # noqa: PLC0415
-
         def look() -> None:
             consents = self.parts.consents()
             agreed = consents.agreed(self.id)
-            pin = pin_agreed_to(entry, agreed)
-            wanted = consents.look(entry, agreed, pin) if agreed is not None else None
+            wanted = consents.look(entry, agreed, agreed_pin(entry, agreed)) if agreed is not None else None
             if agreed is not None and wanted is not None and agreed.allows_but_for(lines, wanted):
                 consents.give(self.id, wanted)
 
@@ -374,51 +365,7 @@ class Server:
                 await asyncio.to_thread(look)
 
     async def _look(self) -> tuple[Agreed | None, Agreed]:
-        """Return what was agreed to, and what would be started now: a package is looked up in its index if need be."""
-        from pilothouse.mcp.servers.consent import can_be_pinned, pin_agreed_to  # noqa: PLC0415
-
-        consents = self.parts.consents()
-        agreed = await asyncio.to_thread(consents.agreed, self.id)
-        pin = pin_agreed_to(self.entry, agreed)
-        if pin is None and await asyncio.to_thread(can_be_pinned, self.entry):
-            if agreed is not None and agreed.pin is None:
-                # Who agreed to npx or uvx before packages were installed here is not asked again.
-                with contextlib.suppress(ChannelError):
-                    now = await asyncio.to_thread(consents.look, self.entry, agreed)
-                    if agreed.allows(now):
-                        return agreed, now
-            with self.while_doing(LOOKING_UP):
-                pin = await self.parts.packages().pin(self.entry.package, await self.room())
-        return agreed, await asyncio.to_thread(consents.look, self.entry, agreed, pin)
-
-    async def room(self) -> Path:
-        """Return the folder for what belongs to this server alone."""
-        return Path(await asyncio.to_thread(self.parts.folders.of, self.id))
-
-    async def unpacked(self, agreed: Agreed) -> Unpacked | None:
-        """Return how its pinned package is started, installed first if need be; None for one that is not pinned."""
-        if agreed.pin is None:
-            return None
-        room, rooms = await self.room(), self.parts.packages()
-        if await asyncio.to_thread(rooms.is_installed, agreed.pin, room):
-            return await rooms.installed(self.entry.package, agreed.pin, room)
-        self.history.line("host", "info", f"Installing {agreed.pin.name} {agreed.pin.version}.")
-        with self.while_doing("Installing..."):
-            unpacked = await rooms.installed(self.entry.package, agreed.pin, room)
-        if self.keeps_package:
-            await rooms.index.empty()
-        return unpacked
-
-    @contextlib.contextmanager
-    def while_doing(self, words: str) -> Iterator[None]:
-        """Tell people what is done with it meanwhile."""
-        self.doing = words
-        self.parts.changed()
-        try:
-            yield
-        finally:
-            self.doing = ""
-            self.parts.changed()
+        return await self.package.looked()
 
     # --- what its connections ask and report ---
 
@@ -440,7 +387,7 @@ class Server:
 
     async def open(self, connection: Connection) -> Session:
         # Before it takes a place among those that start: an installation takes its time.
-        await self._install()
+        await self.package.install()
         async with self.parts.starts:
             try:
                 return await self.parts.opener().open(self, connection)
@@ -453,14 +400,6 @@ class Server:
             except Exception as error:
                 _log.exception("server %s could not be opened", self.name)
                 raise ChannelError(f"Something went wrong while connecting: {error}", sent=False) from None
-
-    async def _install(self) -> None:
-        try:
-            agreed = await self.check_consent()
-            if agreed is not None:
-                await self.unpacked(agreed)
-        except PilothouseError as error:
-            raise NeedsPerson(error.message, fix=error.fix) from None
 
     async def check(self, session: Session) -> None:
         """Ask for a sign of life; where there is no question for that, for the tools."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -149,16 +150,12 @@ class Supervisor:
             look.add_done_callback(self._starting.discard)
         if looks:
             _, waiting = await asyncio.wait(looks, timeout=limits.LIST_PATIENCE)
-            await asyncio.gather(*(look for look in waiting if not looks[look].doing), return_exceptions=True)
+            await asyncio.gather(*(look for look in waiting if not looks[look].package.doing), return_exceptions=True)
 
     async def _look(self, server: Server) -> None:
-        try:
+        # The server itself tells what is wrong with it; what nobody thought of is told when it is started.
+        with contextlib.suppress(Exception):
             await server.check_consent()
-        except ChannelError:
-            # The server itself tells it.
-            return
-        except Exception:
-            _log.exception("server %s could not be looked at", server.name)
 
     async def trying(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what a check of a server comes to; whoever stops waiting for it, and the end of all, cut it short."""

@@ -54,7 +54,7 @@ def view(server: Server) -> ServerView:
         slug=server.slug,
         enabled=entry.enabled,
         state=state,
-        label=server.doing or label(state, tools["offered"], message),
+        label=server.package.doing or label(state, tools["offered"], message),
         transport=entry.transport,
         wire=entry.config.wire if entry.config.wire != "auto" else kept.wire,
         package=_package(entry, server),
@@ -156,8 +156,8 @@ def label(state: str, tools: int, error: str) -> str:
 
 
 def _package(entry: ServerEntry, server: Server) -> Package:
-    if server.pin is not None and server.pin.kind != "mcpb":
-        return msgspec.structs.replace(entry.package, version=server.pin.version)
+    if (pin := server.package.pin) is not None and pin.kind != "mcpb":
+        return msgspec.structs.replace(entry.package, version=pin.version)
     if entry.package.type != "http":
         return entry.package
     return msgspec.structs.replace(entry.package, identifier=address_of(entry))

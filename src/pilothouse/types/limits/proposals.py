@@ -16,3 +16,5 @@ PROPOSALS_MOST = 50
 PROPOSAL_WORDS = 500
 # Rows of a list that is filled in: folders, say.
 PROPOSAL_ROWS = 200
+# A line that a shell would take: links may be longer, and are looked at in another way.
+PROPOSAL_LINE_CHARS = 32 * 1024

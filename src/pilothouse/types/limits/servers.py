@@ -288,8 +288,10 @@ MANIFEST_BYTES = 1024 * 1024
 # A dropped bundle waits so long to be added.
 BUNDLE_KEPT = 3_600.0
 
-# Asking an index for the exact packages of a server; a slow network takes half a minute for a few hundred of them.
-RESOLVE_TIMEOUT = 60.0
+# Asking an index for the exact packages of a server; a busy machine takes a minute for a few hundred of them.
+RESOLVE_TIMEOUT = 120.0
+# An index that failed is not asked again for so long: who adds a server asks several times in a row.
+RESOLVE_AGAIN = 10.0
 # Programs that resolve and install at the same time; each uses a processor and the network.
 INSTALLERS = 2
 # What was resolved is remembered, so that looking, agreeing and installing ask once; a lock has some 100 kB.

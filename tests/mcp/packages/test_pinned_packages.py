@@ -1,0 +1,381 @@
+"""Packages are pinned by the consent, installed once, and the program itself is started."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from pilothouse.mcp.packages.facts import Advisories
+from pilothouse.mcp.packages.pins import PackageKind
+from pilothouse.mcp.packages.rooms import rooms_in
+from pilothouse.mcp.servers.consent import look
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER as ME
+from pilothouse.types.lazy import Lazy
+from pilothouse.types.server_checks import ServerCheck
+from pilothouse.types.servers import Consent, ConsentGiven, ServerInput, ServerView
+from tests.support.mcp_hosting import Hosted, hosting, text
+from tests.support.package_indexes import NODE_SERVER, Indexes
+from tests.support.waiting import eventually
+
+KINDS = pytest.mark.parametrize("line", ["npx -y tiny-server", "uvx tiny-server"])
+
+
+def publish(index: Indexes, version: str) -> None:
+    index.node("tiny-server", version)
+    index.python("tiny-server", version)
+
+
+async def where(hosted: Hosted, name: str = "tiny-server") -> dict[str, object]:
+    """What the running server says about itself."""
+
+    async def offered() -> bool:
+        return f"{name}.where" in await hosted.tools()
+
+    # npm and uv take seconds where others are at work, too.
+    await eventually(offered, f"the tool of {name}", 90)
+    said: dict[str, object] = json.loads(text(await hosted.call(f"{name}.where")))
+    return said
+
+
+async def consent_of(hosted: Hosted, line: str) -> tuple[ServerView, Consent]:
+    view = await hosted.add(ServerInput(command_line=line), agree=False)
+    assert view.consent is not None, view.last_error
+    return view, view.consent
+
+
+def everything(home: Path) -> list[str]:
+    return [str(path) for path in home.rglob("*")]
+
+
+def installs(home: Path) -> list[Path]:
+    return sorted((home / "servers").glob("*/packages/*"))
+
+
+@KINDS
+async def test_a_package_is_installed_once_and_its_program_itself_is_started(
+    hosted: Hosted, index: Indexes, line: str, home: Path
+) -> None:
+    publish(index, "1.2.3")
+    view, consent = await consent_of(hosted, f"{line} --loud")
+    assert consent.argv == ("tiny-server", "--loud")
+    assert "tiny-server 1.2.3 of" in consent.installs[0]
+    assert consent.warnings == ()
+    assert not installs(home), "nothing is installed before the person agreed"
+    assert not any("-/tiny" in path for path in index.asked), "nor downloaded, of npm"
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
+    said = await where(hosted)
+    assert (said["version"], said["argv"]) == ("1.2.3", ["--loud"])
+    (place,) = installs(home)
+    assert str(said["script"]).startswith(str(place))
+    view = await hosted.view("tiny-server")
+    assert view.process is not None
+    assert view.process.pid == said["pid"], "no npx and no uvx stands between us and the server"
+    assert view.package.version == "1.2.3"
+    asked = len(index.asked)
+    await hosted.admin.disconnect(ME, view.id)
+    assert (await where(hosted))["pid"] != said["pid"]
+    assert len(index.asked) == asked, "the second start asks no index"
+
+
+@KINDS
+@pytest.mark.case("attack:REG-02")
+async def test_the_version_that_was_allowed_is_the_one_that_runs(
+    hosted: Hosted, index: Indexes, line: str, home: Path
+) -> None:
+    publish(index, "1.0.0")
+    view, consent = await consent_of(hosted, line)
+    # While the person reads, a newer one appears.
+    publish(index, "6.6.6")
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
+    assert (await where(hosted))["version"] == "1.0.0"
+    await hosted.supervisor.close()
+    async with hosting(home) as again:
+        assert (await where(again))["version"] == "1.0.0"
+        assert (await again.view("tiny-server")).consent is None
+
+
+@KINDS
+@pytest.mark.case("attack:REG-02")
+async def test_the_consent_to_one_version_is_none_to_another(hosted: Hosted, index: Indexes, line: str) -> None:
+    publish(index, "1.0.0")
+    view, consent = await consent_of(hosted, line)
+    await hosted.admin.delete(ME, view.id)
+    publish(index, "1.0.1")
+    hosted.supervisor.parts.packages().index._locks.clear()
+    view, later = await consent_of(hosted, line)
+    with pytest.raises(PilothouseError, match="changed since you looked at it"):
+        await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=later.fingerprint))
+    assert (await where(hosted))["version"] == "1.0.1"
+
+
+@KINDS
+@pytest.mark.case("attack:REG-02")
+async def test_a_package_whose_content_changed_behind_its_version_is_not_started(
+    hosted: Hosted, index: Indexes, line: str, home: Path
+) -> None:
+    publish(index, "1.0.0")
+    view, consent = await consent_of(hosted, line)
+    # uv has the wheel already that it was described by.
+    await hosted.supervisor.parts.packages().index.empty()
+    index.replace_content("1.0.0")
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
+    view = await hosted.until("tiny-server", "error", timeout=60)
+    assert "its content changed behind its version" in view.last_error
+    assert "Nothing was started" in view.fix
+    assert not installs(home)
+
+
+@pytest.mark.case("attack:REG-02")
+@pytest.mark.parametrize("wanted", ["tiny-server@latest", "tiny-server@^1.0.0", "tiny-server@1"])
+async def test_a_tag_or_a_range_is_resolved_to_one_version_at_consent(
+    hosted: Hosted, index: Indexes, wanted: str
+) -> None:
+    publish(index, "1.0.0")
+    publish(index, "1.4.0")
+    view, consent = await consent_of(hosted, f"npx -y {wanted}")
+    assert "tiny-server 1.4.0 of npm" in consent.installs[0]
+    assert not any("may change" in warning for warning in consent.warnings)
+    publish(index, "1.5.0")
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
+    assert (await where(hosted))["version"] == "1.4.0"
+
+
+async def test_install_scripts_run_only_where_the_person_allowed_them(
+    hosted: Hosted, index: Indexes, tmp_path: Path
+) -> None:
+    mark = tmp_path / "ran"
+    code = f"require('fs').writeFileSync('{mark}','')"
+    index.node("tiny-server", "1.0.0", scripts={"postinstall": f'node -e "{code}"'})
+    view, consent = await consent_of(hosted, "npx -y tiny-server")
+    assert "Install scripts do not run." in consent.installs
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
+    await where(hosted)
+    assert not mark.exists()
+    changed = await hosted.admin.update(ME, view.id, ServerInput(command_line="npx -y tiny-server", scripts=True))
+    assert changed.consent is not None
+    assert "Install scripts may run now." in changed.consent.changes
+    assert any("run while they are installed" in warning for warning in changed.consent.warnings)
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=changed.consent.fingerprint))
+    # The same packages lie there already; they are installed anew for their scripts.
+    await eventually(lambda: _exists(mark), "the script to run", 60)
+
+
+async def _exists(path: Path) -> bool:
+    return os.path.exists(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("npx -y no-such-server", "There is no package no-such-server on npm."),
+        ("uvx no-such-server", "There is no package no-such-server on PyPI."),
+        ("npx -y tiny-server@9.9.9", "npm has no version 9.9.9 of tiny-server."),
+        ("uvx tiny-server==9.9.9", "PyPI has no version 9.9.9 of tiny-server."),
+        ("npx -y tiny-library", "The package tiny-library of npm has no program that could be started"),
+        ("uvx tiny-library", "The package tiny-library of PyPI has no program that could be started"),
+        ("npx -y tiny-many", "has no program of its own name; it has one, two."),
+        ("uvx tiny-many", "has no program of its own name; it has one, two."),
+    ],
+)
+async def test_what_is_not_there_or_cannot_be_started_is_one_sentence_and_nothing_is_kept(
+    hosted: Hosted, index: Indexes, line: str, sentence: str, home: Path
+) -> None:
+    publish(index, "1.0.0")
+    index.node("tiny-library", "1.0.0", bin=None)
+    index.python("tiny-library", "1.0.0", programs={})
+    index.node("tiny-many", "1.0.0", bin={"one": "server.js", "two": "./other.js"})
+    index.python("tiny-many", "1.0.0", programs={"one": "tiny_many:main", "two": "tiny_many:main"})
+    with pytest.raises(PilothouseError) as refused:
+        await hosted.add(ServerInput(command_line=line))
+    assert sentence in refused.value.message
+    assert refused.value.code == "bad_request"
+    assert (await hosted.admin.list(ME)).servers == ()
+    assert not (home / "servers").exists() or not list((home / "servers").iterdir())
+
+
+@pytest.mark.parametrize("line", ["npx -y --package=tiny-many two", "uvx --from tiny-many two"])
+async def test_one_of_several_programs_is_started_if_it_is_named(hosted: Hosted, index: Indexes, line: str) -> None:
+    index.node("tiny-many", "1.0.0", bin={"one": "other.js", "two": "server.js"})
+    index.python("tiny-many", "1.0.0", programs={"one": "tiny_many:other", "two": "tiny_many:main"})
+    view = await hosted.add(ServerInput(name="Many", command_line=f"{line} --flag"))
+    assert view.package.program == "two"
+    assert (await where(hosted, "many"))["argv"] == ["--flag"]
+
+
+async def test_what_is_installed_beside_a_package_is_pinned_with_it(hosted: Hosted, index: Indexes) -> None:
+    index.python("tiny-server", "1.0.0", needs="tiny-library")
+    index.python("tiny-library", "1.0.0", programs={})
+    index.python("tiny-library", "2.0.0", programs={})
+    view, consent = await consent_of(hosted, "uvx --with 'tiny-library<2' tiny-server")
+    assert view.package.requirements == ("tiny-library<2",)
+    assert "with 1 package that it needs" in consent.installs[0]
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
+    await where(hosted)
+    assert any("tiny_library-1.0.0" in path for path in index.asked)
+    assert not any("tiny_library-2.0.0" in path and path.endswith(".whl") for path in index.asked)
+
+
+async def test_an_index_that_does_not_answer_is_told_and_asked_again_later(
+    hosted: Hosted, index: Indexes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(index, "1.0.0")
+    index.status = 503
+    view = await hosted.add(ServerInput(command_line="npx -y tiny-server"), agree=False)
+    assert view.state == "error"
+    assert "npm could not be reached" in view.last_error
+    assert len(index.asked) == 1, "who adds a server waits for that once"
+    index.status = 0
+    monkeypatch.setattr(limits, "RESOLVE_AGAIN", 0.0)
+    await hosted.admin.retry(ME, view.id)
+    assert (await hosted.until("tiny-server", "needs_consent", timeout=60)).consent is not None
+
+
+async def test_a_list_does_not_wait_for_an_index(hosted: Hosted, index: Indexes) -> None:
+    index.slow.add("tiny-server")
+    entry = {"id": "one", "name": "Tiny", "package": {"type": "npm", "identifier": "tiny-server"}}
+    await hosted.file.change(lambda entries: entries.append(entry))
+    shown = await hosted.view("Tiny")
+    assert (shown.label, shown.consent) == ("Looking up its package...", None)
+
+
+@pytest.mark.case("attack:REG-06")
+async def test_a_package_that_is_known_to_be_malicious_is_blocked(home: Path, hosted: Hosted, index: Indexes) -> None:
+    publish(index, "1.0.0")
+    publish(index, "1.0.1")
+
+    async def advisories(kind: PackageKind, name: str, version: str) -> Advisories:
+        if version == "1.0.0":
+            return Advisories(malicious="MAL-2026-1: Malicious code in tiny-server (npm)")
+        return Advisories(warnings=("Nobody could be asked about known weaknesses.",))
+
+    rooms = rooms_in(home / "cache", advisories)
+    parts = msgspec.structs.replace(hosted.supervisor.parts, packages=Lazy(lambda: rooms))
+    hosted.supervisor.parts = hosted.admin._parts = parts
+    with pytest.raises(PilothouseError, match=r"known to be malicious: MAL-2026-1: Malicious code") as refused:
+        await hosted.add(ServerInput(command_line="npx -y tiny-server@1.0.0"))
+    assert "Nothing was installed" in refused.value.fix
+    assert (await hosted.admin.list(ME)).servers == ()
+    # The honest twin is only warned about.
+    _, consent = await consent_of(hosted, "npx -y tiny-server@1.0.1")
+    assert consent.warnings == ("Nobody could be asked about known weaknesses.",)
+
+
+@KINDS
+async def test_a_check_installs_aside_and_leaves_nothing_and_its_consent_counts_for_the_same_server(
+    hosted: Hosted, index: Indexes, line: str, home: Path
+) -> None:
+    publish(index, "1.0.0")
+    body = ServerInput(command_line=line)
+    asked = await hosted.admin.check(ME, ServerCheck(server=body))
+    assert asked.consent is not None
+    checked = await hosted.admin.check(ME, ServerCheck(server=body, fingerprint=asked.consent.fingerprint))
+    assert (checked.ok, checked.tool_count) == (True, 1)
+    assert not installs(home)
+    assert not list((home / "servers").iterdir())
+    view = await hosted.add(body, agree=False)
+    assert view.consent is not None
+    assert view.consent.fingerprint == checked.fingerprint
+    downloads = [path for path in index.asked if path.endswith((".tgz", ".whl"))]
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=checked.fingerprint))
+    await where(hosted)
+    assert [path for path in index.asked if path.endswith((".tgz", ".whl"))] == downloads, "nothing is fetched twice"
+
+
+@KINDS
+async def test_deleting_a_server_leaves_nothing_of_its_package(
+    hosted: Hosted, index: Indexes, line: str, home: Path
+) -> None:
+    publish(index, "1.0.0")
+    view = await hosted.add(ServerInput(command_line=line))
+    await where(hosted)
+    await hosted.admin.delete(ME, view.id)
+    assert [path for path in everything(home) if "tiny" in path or view.id in path] == []
+    assert not (home / "cache" / "packages").exists()
+
+
+async def test_an_installation_that_was_interrupted_is_not_used(
+    hosted: Hosted, index: Indexes, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(index, "1.0.0")
+    view, consent = await consent_of(hosted, "npx -y tiny-server")
+    index.slow.add("tiny-server-1.0.0.tgz")
+    monkeypatch.setattr(limits, "INSTALL_TIMEOUT", 3.0)
+    before = {each.pid for each in psutil.Process().children(recursive=True)}
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
+    told = await hosted.until("tiny-server", "error", timeout=60)
+    assert "did not finish within 3 s" in told.last_error
+    assert not installs(home)
+    left = {each.pid for each in psutil.Process().children(recursive=True)} - before
+    assert not left, "npm and what it started are gone"
+    index.slow.clear()
+    monkeypatch.setattr(limits, "INSTALL_TIMEOUT", 120.0)
+    await hosted.admin.retry(ME, view.id)
+    assert (await where(hosted))["version"] == "1.0.0"
+
+
+async def test_who_agreed_to_npx_before_is_not_asked_again_and_a_change_pins(
+    hosted: Hosted, index: Indexes, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(index, "1.0.0")
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    script = tmp_path / "server.js"
+    index.node("tiny-server", "0.1.0")
+    script.write_text(NODE_SERVER.replace("VERSION", "npx"))
+    (tools / "npx").write_text(f'#!/bin/sh\nexec node {script} "$@"\n')
+    (tools / "npx").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    entry = {"id": "one", "name": "Tiny", "package": {"type": "npm", "identifier": "tiny-server"}}
+    await hosted.file.change(lambda entries: entries.append(entry))
+    server = hosted.server("Tiny")
+    hosted.supervisor.parts.consents().give("one", look(server.entry))
+    await hosted.admin.retry(ME, "one")
+    said = await where(hosted, "tiny")
+    assert (said["version"], said["argv"]) == ("npx", ["-y", "tiny-server"])
+    assert index.asked == []
+    changed = await hosted.admin.update(ME, "one", ServerInput(name="Tiny", command_line="npx -y tiny-server --more"))
+    assert changed.consent is not None
+    assert any("is installed once, at version" in change for change in changed.consent.changes)
+
+
+async def test_without_node_the_sentence_says_what_to_install(
+    hosted: Hosted, index: Indexes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from pilothouse.mcp.packages import tools
+
+    publish(index, "1.0.0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tools, "_node_of_wheel", lambda: None)
+    view = await hosted.add(ServerInput(command_line="npx -y tiny-server"), agree=False)
+    assert view.state == "error"
+    assert "needs Node.js 18 or newer, which is not on this machine" in view.last_error
+    assert "Install Node.js, or run pip install 'pilothouse[servers]'" in view.fix
+
+
+async def test_node_and_npm_of_the_python_package_are_enough(
+    hosted: Hosted, index: Indexes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(index, "1.0.0")
+    monkeypatch.setenv("PATH", "/usr/sbin")
+    await hosted.add(ServerInput(command_line="npx -y tiny-server"))
+    assert (await where(hosted))["version"] == "1.0.0"
+
+
+@KINDS
+@pytest.mark.case("PRF-02")
+async def test_a_server_takes_less_than_100_mb(hosted: Hosted, index: Indexes, line: str) -> None:
+    publish(index, "1.0.0")
+    await hosted.add(ServerInput(command_line=line))
+    await where(hosted)
+    process = (await hosted.view("tiny-server")).process
+    assert process is not None
+    assert process.memory_bytes is not None
+    assert process.memory_bytes < 100_000_000, "one process: no npm and no uv stays beside it"
