@@ -90,9 +90,7 @@ def main() -> None:
         warm = {name: statistics.median(each[0] for each in all_of[1:]) for name, all_of in found.items()}
         memory = {name: statistics.median(each[1] for each in all_of[1:]) for name, all_of in found.items()}
         first = {"pinned": took, starter[0]: found[starter[0]][0][0]}
-        rows = [
-            (name, f"{first[name]:.1f} s", f"{warm[name]:.2f} s", f"{memory[name] / 1e6:.0f} MB") for name in found
-        ]
+        rows = [(name, f"{first[name]:.1f} s", f"{warm[name]:.2f} s", f"{memory[name] / 1e6:.0f} MB") for name in found]
         title = f"{package.identifier}: first, warm (median of {options.rounds}), memory"
         table(title, rows)
         verdict(f"warm start, {kind}", warm["pinned"], WARM, " s")

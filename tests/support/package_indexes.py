@@ -160,7 +160,7 @@ async def indexes(patch: pytest.MonkeyPatch) -> AsyncIterator[Indexes]:
         patch.setenv("npm_config_registry", f"{made.address}/")
         patch.setenv("npm_config_fetch_retries", "0")
         patch.setenv("UV_DEFAULT_INDEX", f"{made.address}/simple")
-        patch.setenv("UV_HTTP_RETRIES", "0")
+        patch.setenv("UV_HTTP_RETRIES", "3")
         for name in ("UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS"):
             patch.delenv(name, raising=False)
         yield made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -169,7 +170,7 @@ async def test_install_scripts_run_only_where_the_person_allowed_them(
 
 
 async def _exists(path: Path) -> bool:
-    return os.path.exists(path)
+    return await asyncio.to_thread(path.exists)
 
 
 @pytest.mark.parametrize(
@@ -287,6 +288,39 @@ async def test_a_check_installs_aside_and_leaves_nothing_and_its_consent_counts_
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=checked.fingerprint))
     await where(hosted)
     assert [path for path in index.asked if path.endswith((".tgz", ".whl"))] == downloads, "nothing is fetched twice"
+
+
+async def test_a_server_that_is_there_is_checked_at_its_version_without_asking_what_is_new(
+    hosted: Hosted, index: Indexes
+) -> None:
+    publish(index, "1.0.0")
+    body = ServerInput(command_line="npx -y tiny-server")
+    view = await hosted.add(body)
+    await where(hosted)
+    publish(index, "1.1.0")
+    hosted.supervisor.parts.packages().index._locks.clear()
+    checked = await hosted.admin.check(ME, ServerCheck(server=body, id=view.id))
+    assert checked.ok, checked.message
+    assert checked.tools[0].description == "1.0.0"
+
+
+async def test_an_older_installation_goes_once_the_newer_one_has_connected(
+    hosted: Hosted, index: Indexes, home: Path
+) -> None:
+    publish(index, "1.0.0")
+    publish(index, "1.1.0")
+    view = await hosted.add(ServerInput(command_line="npx -y tiny-server@1.0.0"))
+    await where(hosted)
+    (before,) = installs(home)
+    view = await hosted.admin.update(ME, view.id, ServerInput(command_line="npx -y tiny-server@1.1.0"))
+    assert view.consent is not None
+    assert before in installs(home)
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+
+    async def replaced() -> bool:
+        return len(installs(home)) == 1 and before not in installs(home)
+
+    await eventually(replaced, "the older one to go", 90)
 
 
 @KINDS

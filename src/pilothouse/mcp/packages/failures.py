@@ -12,6 +12,7 @@ _NO_VERSION = re.compile(
     r"\bETARGET\b|No matching version found|there is no version of|no versions? of \S+ (?:matching|satisf)"
     r"|only the following versions|(?:was|were) not found .* with the version"
 )
+_OF_OTHER = re.compile(r"No matching version found for (\S+?)\.?(?:\s|$)")
 _NO_PACKAGE = re.compile(r"\bE404\b|404 Not Found|was not found in the package registry|not in this registry", re.I)
 _OTHER_CONTENT = re.compile(
     r"EINTEGRITY|integrity checksum failed|Hash mismatch|hashes do not match|THESE PACKAGES", re.I
@@ -79,12 +80,21 @@ def explained(wanted: Wanted, said: str) -> PilothouseError:
         fix = "Sign in to it with its own program, or check the settings of npm or uv."
         return PilothouseError("server_failed", f"{wanted.where} refused to hand out {name}.", fix=fix)
     if _NO_VERSION.search(said) and not _NO_PACKAGE.search(said) and not _PYTHON.search(said):
-        return not_found(wanted, said) if wanted.version else _other(wanted, said)
+        return _no_version(wanted, said)
     if _NO_NETWORK.search(said) and not _NO_PACKAGE.search(said):
         return PilothouseError(
             "server_failed", f"Failed to install {name}: {wanted.where} could not be reached.", fix="Check the network."
         )
     return _not_for_us(wanted, said)
+
+
+def _no_version(wanted: Wanted, said: str) -> PilothouseError:
+    """Return that there is no such version: of the package, or of one that it needs."""
+    other = _OF_OTHER.search(said)
+    if other is not None and other[1].rpartition("@")[0] != wanted.name:
+        message = f"{visible(wanted.name)} needs {visible(other[1])}, which {wanted.where} does not have."
+        return PilothouseError("server_failed", message, fix="Try an older version of it, or ask its maker.")
+    return not_found(wanted, said) if wanted.version else _other(wanted, said)
 
 
 def _not_for_us(wanted: Wanted, said: str) -> PilothouseError:

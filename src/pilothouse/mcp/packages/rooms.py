@@ -50,6 +50,7 @@ class PackageRooms:
 
     async def check(self, package: Package) -> None:
         """Raise a PilothouseError for a package that is not there, has no program or is malicious."""
+        await self.index.tidy()
         if package.type == "mcpb":
             await asyncio.to_thread(self.bundles.check, package.identifier)
         elif (wanted := wanted_of(package)) is not None:

@@ -120,7 +120,6 @@ class PackageService(Packages):
             old = newer.before.version if newer.before else "what was there before"
             message = f"{pin.name} {pin.version} does not start, so {old} goes on: {error.message}"
             raise PilothouseError("server_failed", message, fix=error.fix) from None
-        await rooms.clear(room, pin)
         await rooms.index.empty()
 
     async def _switch(self, entry: ServerEntry, agreed: Agreed | None) -> None:

@@ -149,6 +149,8 @@ class Checks:
         began, folders = time.monotonic(), self._parts.folders.aside()
         server = self._server(draft, folders, consent)
         try:
+            if asked_for(draft.entry.package):
+                await asyncio.to_thread(folders.borrow, self._parts.folders, server.id)
             told = await self._outcome(server)
         finally:
             await self._supervisor.stop(server)

@@ -103,6 +103,7 @@ class Sessions:
         server.history.line("host", "info", said)
         try:
             await server.learn(session)
+            await server.package.connected()
         except BaseException:
             await session.close()
             raise

@@ -36,6 +36,12 @@ class ServerFolders:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         return folder
 
+    def borrow(self, kept: ServerFolders, server_id: str) -> None:
+        """Take over what a kept server is pinned to, so that nobody has to look that up again."""
+        locks = kept._base / server_id / "locks"
+        if locks.is_dir():
+            shutil.copytree(locks, os.path.join(self.of(server_id), "locks"))
+
     def remove(self) -> None:
         """Remove all of them."""
         shutil.rmtree(self._base, ignore_errors=True)

@@ -40,6 +40,8 @@ class ServerPackage:
         self.pin: Pin | None = None
         # What is done with it just now, in words.
         self.doing = ""
+        # With which nothing else lies in its room.
+        self._settled: Pin | None = None
 
     async def room(self) -> Path:
         """Return the folder for what belongs to this server alone."""
@@ -82,6 +84,12 @@ class ServerPackage:
         if server.keeps_package:
             await rooms.index.empty()
         return unpacked
+
+    async def connected(self) -> None:
+        """Remove what was installed for it before: what is there now has shown that it works."""
+        if self.pin is not None and self._server.keeps_package and self._settled != self.pin:
+            self._settled = self.pin
+            await self._server.parts.packages().clear(await self.room(), self.pin)
 
     async def install(self) -> None:
         """Have it installed if the person agreed; raise a ChannelError that says why it cannot be."""
