@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 # Imported when first used: `import pilothouse` alone costs nothing.
 if TYPE_CHECKING:
     from pilothouse.library import Answer, Chat, Host, Models, Servers, Tools
+    from pilothouse.library.registries import Registries
     from pilothouse.types.api import ImageInput, ModelInput
     from pilothouse.types.conversations import Conversation, ConversationSettings
     from pilothouse.types.errors import PilothouseError
@@ -42,6 +43,7 @@ __all__ = [
     "ModelInput",
     "Models",
     "PilothouseError",
+    "Registries",
     "RunUpdated",
     "ServerInput",
     "Servers",
@@ -52,6 +54,7 @@ __all__ = [
 
 _HOMES = {
     "library": ("Answer", "Chat", "Host", "Models", "Servers", "Tools"),
+    "library.registries": ("Registries",),
     "types.api": ("ImageInput", "ModelInput"),
     "types.conversations": ("Conversation", "ConversationSettings"),
     "types.errors": ("PilothouseError",),

@@ -115,7 +115,7 @@ async def test_what_went_wrong_is_told_by_one_of_a_few_words() -> None:
     error = await failure(answering(b"220 mail.example ESMTP\r\n"))
     assert (error.problem, error.why, error.sent) == ("broken", "its answer is not HTTP", True)
     error = await failure(answering(whole(b"x" * 1001)))
-    assert (error.problem, error.why) == ("broken", "it sent more than 0 KB")
+    assert (error.problem, error.why) == ("large", "it sent more than 0 KB")
     error = await failure(cut(b""), "/\n")
     assert (error.problem, error.why, error.sent) == ("url", "the address or a header is not valid", False)
 

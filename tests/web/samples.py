@@ -101,5 +101,8 @@ def nothing_there(route: AnyRoute) -> int:
     if route.path == "/api/servers/sign-in":
         # No sign-in waits; the address itself is known.
         return 409
+    if route.path == "/api/registries":
+        # Nothing answers at the address.
+        return 400
     # Nothing was sent along, and a file cannot be nothing.
     return 400 if route.upload else 404

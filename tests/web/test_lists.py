@@ -74,6 +74,11 @@ BOUNDED = {
     ("/api/models/catalogue", "problems"): "one for each provider that is configured",
     ("/api/servers", "servers"): FILE,
     ("/api/servers/status", "servers"): FILE,
+    ("/api/registries", "registries"): FILE,
+    ("/api/registries/search", "servers"): "REGISTRY_HITS; `total` says how many there are",
+    ("/api/registries/search", "notes"): "one for each registry",
+    ("/api/registries/search", "keyWanted"): "one for each registry",
+    ("/api/registries/{id}/proposals", "proposals"): "REGISTRY_ENTRY_BYTES: what one entry describes",
     ("/api/traffic", "messages"): "TRAFFIC_MESSAGES and TRAFFIC_TOTAL_CHARS",
     ("/api/servers/{id}/log", "lines"): "SERVER_LOG_LINES",
 }

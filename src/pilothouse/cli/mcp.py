@@ -11,6 +11,8 @@ from pilothouse.cli.command import as_typed
 from pilothouse.cli.consent import agreed
 from pilothouse.cli.options import AsJson, ConsentTo, ServerName, command, given, new_app, require_change
 from pilothouse.cli.prompting import someone_is_there, yes
+from pilothouse.cli.registries import app as registries
+from pilothouse.cli.registries import search
 from pilothouse.cli.server_check import check
 from pilothouse.cli.server_facts import logs, status
 from pilothouse.cli.server_import import import_file
@@ -265,3 +267,5 @@ command(app)(logs)
 command(app, "import")(import_file)
 command(app)(export)
 command(app)(nearby)
+command(app)(search)
+app.add_typer(registries, name="registries")

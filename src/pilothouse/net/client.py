@@ -87,7 +87,7 @@ async def fetch(
     except TimeoutError:
         raise NetError("silent", f"nothing came for {timeout:g} s") from None
     if len(body) > limit:
-        raise NetError("broken", f"it sent more than {limit // 1024} KB")
+        raise NetError("large", f"it sent more than {limit // 1024} KB")
     return Fetched(reply.status, body, reply.headers)
 
 

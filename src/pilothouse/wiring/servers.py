@@ -124,8 +124,9 @@ class Servers:
 
     def _make_rooms(self) -> PackageRooms:
         from pilothouse.mcp.packages.rooms import rooms_in
+        from pilothouse.mcp.registry.advisories import AdvisoryFeed
 
-        return rooms_in(self._base.home.path / "cache")
+        return rooms_in(self._base.home.path / "cache", AdvisoryFeed().look)
 
     def _make_packages(self) -> PackageService:
         from pilothouse.mcp.packages.service import PackageService

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import json
 import re
 import time
 from collections.abc import Mapping
@@ -16,11 +17,12 @@ from pilothouse.net.client import fetch
 from pilothouse.net.errors import NetError
 from pilothouse.net.reply import Fetched
 from pilothouse.types import limits
+from pilothouse.types.invisible import sound
 from pilothouse.types.json import JsonObject, an_object
 
 # "key": it wants a key, or another one; "busy": it asks for a pause; "absent": it has no such thing; "away": it cannot
-# be reached; "odd": what came is no answer of a registry.
-Why = Literal["key", "busy", "absent", "away", "odd"]
+# be reached; "large": it sent more than is read at once; "odd": what came is no answer of a registry.
+Why = Literal["key", "busy", "absent", "away", "large", "odd"]
 
 
 NO_KEY = "wants a key before it answers"
@@ -57,6 +59,8 @@ async def ask(url: str, query: Mapping[str, str | int], key: str = "") -> Answer
             limit=limits.REGISTRY_PAGE_BYTES,
         )
     except NetError as error:
+        if error.problem == "large":
+            raise RegistryTrouble("large", f"answers with too much at once: {error.why}") from None
         raise RegistryTrouble("away", f"cannot be reached: {error.why}") from None
     _check(got, has_key=bool(key))
     # Two megabytes take a few hundredths of a second.
@@ -80,12 +84,22 @@ def _check(got: Fetched, *, has_key: bool) -> None:
 
 def _content(body: bytes) -> JsonObject:
     try:
-        content = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        content = _decoded(body)
+    except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
         raise RegistryTrouble("odd", "answered with something that is not JSON")
     return an_object(content)
+
+
+def _decoded(body: bytes) -> object:
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        if b"\\u" not in body:
+            raise
+    # Half of a character in one entry is no reason to do without all others.
+    return sound(json.loads(body))
 
 
 def _pause(header: str) -> float:

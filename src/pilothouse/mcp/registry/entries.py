@@ -35,6 +35,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     verified: bool = False
     uses: int | None = None
     updated_at: str = ""
+    # When it was first there: of two that look alike, the later one is the other one.
+    published_at: str = ""
     status: FoundStatus = "active"
     status_note: str = ""
     licence: str = ""
@@ -73,6 +75,7 @@ def official(value: object) -> Entry | None:
         description=text(server.get("description"), limits.REGISTRY_ABOUT_CHARS),
         version=text(server.get("version"), limits.REGISTRY_TITLE_CHARS),
         updated_at=_time(meta.get("updatedAt")) or _time(meta.get("publishedAt")),
+        published_at=_time(meta.get("publishedAt")),
         status=_STATUS.get(status, "active") if isinstance(status, str) else "active",
         status_note=text(meta.get("statusMessage"), limits.REGISTRY_ABOUT_CHARS),
         licence=text(server.get("license"), limits.REGISTRY_TITLE_CHARS),
@@ -99,6 +102,7 @@ def smithery(value: object) -> Entry | None:
         verified=listed.get("verified") is True or listed.get("isVerified") is True,
         uses=_count(listed.get("useCount")),
         updated_at=_time(listed.get("updatedAt")) or _time(listed.get("createdAt")),
+        published_at=_time(listed.get("createdAt")),
         licence=text(listed.get("license"), limits.REGISTRY_TITLE_CHARS),
         runs=(text(url, limits.REGISTRY_NAME_CHARS),) if address else (),
         keys=(f"url:{address}",) if address else (),

@@ -51,6 +51,8 @@ _HOSTS = frozenset(
         "uk",
     }
 )
+# Namespaces that anyone can have.
+_ANYONES = ("io.github.", "io.gitlab.")
 # Shorter skeletons are alike too often by chance.
 _LEAST = 5
 # Longer words are no words.
@@ -83,6 +85,7 @@ def tail(name: str) -> str:
     return name.rpartition("/")[2]
 
 
+@lru_cache(maxsize=4096)
 def publishers(name: str) -> frozenset[str]:
     """Return the words of a name's namespace that say who publishes it.
 
@@ -102,21 +105,27 @@ def same_publisher(one: str, other: str) -> bool:
 
 def is_of_its_owner(name: str) -> bool:
     """Return whether the publisher is who the server is named after: "io.github.github/github-mcp-server"."""
+    if name.startswith(_ANYONES) and _is_generic(tail(name)):
+        return False
     named = _named(name)
     owners = {skeleton(each) for each in publishers(name)} if "/" in name else set()
     return bool(named) and any(len(owner) >= 3 and named.startswith(owner) for owner in owners)
 
 
+def _is_generic(name: str) -> bool:
+    return all(word in _GENERIC for word in _SEPARATORS.split(name.lower()) if word)
+
+
 def _named(name: str) -> str:
     """Return how a name without its namespace looks; "com.stripe/mcp" is named after its publisher."""
-    if all(word in _GENERIC for word in _SEPARATORS.split(tail(name).lower()) if word):
+    if _is_generic(tail(name)):
         return skeleton(" ".join(sorted(publishers(name))))
     return skeleton(tail(name))
 
 
 def looks(name: str, title: str) -> frozenset[str]:
     """Return how a server looks, by its name and its title, and how its publisher does."""
-    found = {f"name {each}" for each in (_named(name), skeleton(title), skeleton(name)) if len(each) >= _LEAST}
+    found = {f"name {each}" for each in (_named(name), skeleton(title)) if len(each) >= _LEAST}
     return frozenset(found | {f"by {each}" for each in map(skeleton, publishers(name)) if len(each) >= _LEAST})
 
 

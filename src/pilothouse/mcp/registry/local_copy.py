@@ -58,6 +58,7 @@ CREATE TABLE server (
     verified INTEGER NOT NULL,
     uses INTEGER,
     updated_at TEXT NOT NULL,
+    published_at TEXT NOT NULL,
     status TEXT NOT NULL,
     status_note TEXT NOT NULL,
     licence TEXT NOT NULL,
@@ -114,7 +115,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 def kept(row: Sequence[Any], raw: JsonObject | None = None) -> Kept:
     """Return a server from a row that begins with its columns; what was sent is left out unless it is given."""
     server, registry, known, seen_at, name, title, description, version, verified, uses, *rest = row
-    updated_at, status, status_note, licence, runs, keys = rest[:6]
+    updated_at, published_at, status, status_note, licence, runs, keys = rest[:7]
     entry = Entry(
         name=name,
         title=title,
@@ -123,6 +124,7 @@ def kept(row: Sequence[Any], raw: JsonObject | None = None) -> Kept:
         verified=bool(verified),
         uses=uses,
         updated_at=updated_at,
+        published_at=published_at,
         status=status,
         status_note=status_note,
         licence=licence,
@@ -140,6 +142,7 @@ class LocalCopy:
         self._path = path
         self._lock = threading.RLock()
         self._open: sqlite3.Connection | None = None
+        self._closed = False
 
     def work(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """Do something with the file, in a transaction of its own; a broken file is made anew and tried once more."""
@@ -161,12 +164,19 @@ class LocalCopy:
         raise AssertionError
 
     def close(self) -> None:
+        """Close the file for good: a thread that comes late opens it no more."""
         with self._lock:
-            if self._open is not None:
-                self._open.close()
-                self._open = None
+            self._closed = True
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
 
     def _connection(self) -> sqlite3.Connection:
+        if self._closed:
+            raise PilothouseError("database", "The copy of the registries is closed already.")
         if self._open is None:
             connection = sqlite3.connect(self._path, timeout=limits.REGISTRY_PATIENCE, check_same_thread=False)
             self._open = connection
@@ -183,7 +193,7 @@ class LocalCopy:
 
     def _throw_away(self) -> None:
         _log.info("The copy of the registries is made anew.")
-        self.close()
+        self._let_go()
         for end in ("", "-wal", "-shm"):
             with contextlib.suppress(OSError):
                 self._path.with_name(self._path.name + end).unlink(missing_ok=True)
@@ -249,7 +259,7 @@ class LocalCopy:
         def look(connection: sqlite3.Connection) -> Kept | None:
             row = connection.execute(
                 "SELECT id, registry, known, seen_at, name, title, description, version, verified, uses, updated_at,"
-                " status, status_note, licence, runs, keys, raw, details, details_at FROM server"
+                " published_at, status, status_note, licence, runs, keys, raw, details, details_at FROM server"
                 " WHERE registry = ? AND name = ?",
                 (registry, name),
             ).fetchone()
@@ -334,13 +344,13 @@ def _known(entry: Entry) -> int:
 
 
 _PUT = """
-INSERT INTO server (registry, name, title, description, version, verified, uses, updated_at, status, status_note,
-    licence, runs, keys, known, weight, seen_at, raw)
-VALUES (:registry, :name, :title, :description, :version, :verified, :uses, :updated_at, :status, :status_note,
-    :licence, :runs, :keys, :known, :weight, :seen_at, :raw)
+INSERT INTO server (registry, name, title, description, version, verified, uses, updated_at, published_at, status,
+    status_note, licence, runs, keys, known, weight, seen_at, raw)
+VALUES (:registry, :name, :title, :description, :version, :verified, :uses, :updated_at, :published_at, :status,
+    :status_note, :licence, :runs, :keys, :known, :weight, :seen_at, :raw)
 ON CONFLICT (registry, name) DO UPDATE SET title = :title, description = :description, version = :version,
-    verified = :verified, uses = :uses, updated_at = :updated_at, status = :status, status_note = :status_note,
-    licence = :licence, known = :known, weight = :weight, seen_at = :seen_at, raw = :raw,
+    verified = :verified, uses = :uses, updated_at = :updated_at, published_at = :published_at, status = :status,
+    status_note = :status_note, licence = :licence, known = :known, weight = :weight, seen_at = :seen_at, raw = :raw,
     -- What the details said stays where the list says nothing.
     runs = CASE WHEN :runs = '[]' AND details IS NOT NULL THEN runs ELSE :runs END,
     keys = CASE WHEN :keys = '[]' AND details IS NOT NULL THEN keys ELSE :keys END

@@ -19,7 +19,7 @@ from pilothouse.mcp.registry.notes import day, key_hint
 from pilothouse.mcp.registry.searching import warnings_about
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.json import JsonObject, an_object
+from pilothouse.types.json import JsonObject, an_object, objects_in
 from pilothouse.types.proposals import Proposal, Recognised
 from pilothouse.types.servers import OfficialSource, RegistrySource, SmitherySource, Source
 
@@ -116,7 +116,9 @@ def _proposals(registry: Registry, kept: Kept, warnings: Sequence[str]) -> tuple
     if registry.kind == "official":
         made = server_json.proposals_of(an_object(entry.raw.get("server")), source)
     else:
-        made = smithery.proposals_of(kept.details or {}, source)
+        tools = _tools(kept.details or {})
+        offered = smithery.proposals_of(kept.details or {}, source)
+        made = tuple(msgspec.structs.replace(each, notes=(*tools, *each.notes)) for each in offered)
     note = f" {entry.status_note}" if entry.status_note else ""
     if entry.status == "deprecated":
         warnings = [f"{registry.subject} says that it is not to be used any more.{note}", *warnings]
@@ -125,6 +127,16 @@ def _proposals(registry: Registry, kept: Kept, warnings: Sequence[str]) -> tuple
         return tuple(told)
     problem = f"{registry.subject} has deleted it.{note}"
     return tuple(msgspec.structs.replace(each, server=None, fields=(), problem=problem) for each in told)
+
+
+def _tools(details: JsonObject) -> tuple[str, ...]:
+    """Return the tools that a server is said to have, in a sentence."""
+    tools = objects_in(details.get("tools"))
+    names = [name for each in tools if (name := entries.text(each.get("name"), limits.TOOL_NAME_CHARS))]
+    if not names:
+        return ()
+    more = f" and {len(names) - limits.REGISTRY_TOOLS} more" if len(names) > limits.REGISTRY_TOOLS else ""
+    return (f"Its tools: {', '.join(names[: limits.REGISTRY_TOOLS])}{more}.",)
 
 
 def _source(registry: Registry, entry: Entry) -> Source:

@@ -31,6 +31,7 @@ class Refresh:
         self._client = client
         self._state = _begun(state, time.time())
         self._pauses = 0
+        self._limit = limits.REGISTRY_PAGE
 
     async def run(self) -> None:
         """Fetch page after page; what goes wrong is noted for the next search to say."""
@@ -55,8 +56,14 @@ class Refresh:
     async def _page(self) -> Page:
         while True:
             try:
-                return await self._client.page(self._state.cursor, self._state.since)
+                page = await self._client.page(self._state.cursor, self._state.since, self._limit)
+                self._limit = limits.REGISTRY_PAGE
+                return page
             except RegistryTrouble as trouble:
+                if trouble.why == "large" and self._limit > 1:
+                    # Large entries of one publisher stand side by side: they are no reason to do without the rest.
+                    self._limit //= 10
+                    continue
                 self._pauses += 1
                 is_short = 0 < trouble.pause <= limits.REGISTRY_PAUSE and self._pauses <= limits.REGISTRY_PAUSES
                 if trouble.why != "busy" or not is_short:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -29,7 +29,7 @@ _WHOLE, _NAMED, _ALL, _SOME, _SPELLED = range(5)
 # The rows themselves are fetched only of the best: sorting them all would take longer than finding them.
 _SEARCH = """
 SELECT server.id, server.registry, known, seen_at, server.name, server.title, server.description, version, verified,
-    uses, updated_at, status, status_note, licence, runs, keys, best.fit
+    uses, updated_at, published_at, status, status_note, licence, runs, keys, best.fit
 FROM (
     SELECT server.id AS id, bm25(words, 10.0, 8.0, 6.0, 2.0) - weight AS fit
     FROM words JOIN server INDEXED BY server_weight ON server.id = words.rowid
@@ -42,7 +42,7 @@ WHERE words MATCH ? AND server.registry IN (SELECT value FROM json_each(?))
 """
 _SPELLED_ALIKE = "SELECT DISTINCT word FROM spelling WHERE key IN (SELECT value FROM json_each(?))"
 _LIKE = """
-SELECT look.key, server.id, server.name, server.known, server.uses FROM look
+SELECT look.key, server.id, server.name, server.known, server.uses, server.published_at FROM look
 JOIN server ON server.id = look.server WHERE look.key IN (SELECT value FROM json_each(?))
 """
 
@@ -115,8 +115,8 @@ def _new(hits: Iterable[Hit], more: Iterable[Hit]) -> list[Hit]:
 
 
 def _beginning(word: str) -> str:
-    # Words are letters and digits: no quotation mark can end it.
-    return f'"{word}" *'
+    # Words are letters and digits: no quotation mark can end it. A single letter begins everything, and is a word.
+    return f'"{word}" *' if len(word) > 1 else f'"{word}"'
 
 
 def _matching(connection: sqlite3.Connection, match: str, asked: Search) -> tuple[list[tuple[Kept, float]], int]:
@@ -215,8 +215,12 @@ def warnings_about(copy: LocalCopy, server: Kept) -> tuple[str, ...]:
 
 
 def _warnings(connection: sqlite3.Connection, groups: Sequence[Group]) -> list[tuple[str, ...]]:
-    known = _known_looks(connection, groups)
-    return [tuple(_about(group, known)) for group in groups]
+    looked = [_looks(group) for group in groups]
+    known = _known_looks(connection, {key for keys in looked for key in keys})
+    return [
+        tuple(_about(group, [each for key in keys for each in known.get(key, ())]))
+        for group, keys in zip(groups, looked, strict=True)
+    ]
 
 
 class _Known(msgspec.Struct, frozen=True, order=True):
@@ -226,39 +230,43 @@ class _Known(msgspec.Struct, frozen=True, order=True):
     uses: int
     name: str
     id: int
+    published_at: str
 
 
-def _known_looks(connection: sqlite3.Connection, groups: Iterable[Group]) -> dict[str, list[_Known]]:
-    """Return the known servers by how they look, those that look like one of these."""
-    keys = {key for group in groups for key in _looks(group)}
+def _known_looks(connection: sqlite3.Connection, keys: Collection[str]) -> dict[str, list[_Known]]:
+    """Return the known servers by how they look, those that look so."""
     found: dict[str, list[_Known]] = {}
     rows = connection.execute(_LIKE, (msgspec.json.encode(sorted(keys)).decode(),))
-    for key, server, name, known, uses in rows:
-        found.setdefault(key, []).append(_Known(known, uses or 0, name, server))
+    for key, server, name, known, uses, published in rows:
+        found.setdefault(key, []).append(_Known(known, uses or 0, name, server, published))
     return found
 
 
-def _looks(group: Group) -> Iterator[str]:
+def _looks(group: Group) -> list[str]:
     entry = group.first.entry
-    for look in looks(entry.name, entry.title):
-        yield from near(look)
+    return [key for look in looks(entry.name, entry.title) for key in near(look)]
 
 
-def _about(group: Group, known: Mapping[str, Sequence[_Known]]) -> Iterator[str]:
+def _about(group: Group, known: Iterable[_Known]) -> Iterator[str]:
     entry = group.first.entry
     if _HIDDEN.search(f"{entry.name} {entry.title}"):
         yield "Its name has characters that cannot be seen; they are written out here."
     if mixes_scripts(entry.name) or mixes_scripts(entry.title):
         yield "Its name mixes letters of scripts that look alike."
     own = {each.id for each in group.servers}
-    level = (max(each.known for each in group.servers), group.uses or 0)
+    others = {each.id: each for each in known if each.id not in own}
     like = [
         each
-        for key in _looks(group)
-        for each in known.get(key, ())
-        if each.id not in own
-        and (each.level, each.uses) > level
-        and not any(same_publisher(each.name, mine.entry.name) for mine in group.servers)
+        for each in others.values()
+        if _is_before(each, group) and not any(same_publisher(each.name, mine.entry.name) for mine in group.servers)
     ]
     if like:
         yield f"It looks like {max(like).name}, and is another one."
+
+
+def _is_before(known: _Known, group: Group) -> bool:
+    """Return whether a known server is the one that people mean: the better known, else the earlier one."""
+    level = (max(each.known for each in group.servers), group.uses or 0)
+    if (known.level, known.uses) != level:
+        return (known.level, known.uses) > level
+    return "" < known.published_at < group.first.entry.published_at

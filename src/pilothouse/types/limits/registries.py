@@ -42,11 +42,13 @@ REGISTRY_NAME_CHARS = 200
 REGISTRY_TITLE_CHARS = 120
 REGISTRY_ABOUT_CHARS = 600
 REGISTRY_RUNS = 8
+# Tools that a registry names of a server.
+REGISTRY_TOOLS = 20
 # What a person searches for: characters, and words that count.
 REGISTRY_WORDS_CHARS = 200
 REGISTRY_WORDS = 8
 # Servers that a search looks at more closely, and that it shows.
-REGISTRY_CANDIDATES = 200
+REGISTRY_CANDIDATES = 150
 REGISTRY_HITS = 50
 # Fewer hits than these, and it is looked for some of the words, then for words that are spelled like them.
 REGISTRY_FEW = 10

@@ -19,6 +19,7 @@ from pilothouse.host import selection
 from pilothouse.host.following import Following, Texts, all_items
 from pilothouse.host.new_conversations import begin_conversation, chosen, model_name
 from pilothouse.host.selection import choose
+from pilothouse.library.registries import Registries
 from pilothouse.types import limits
 from pilothouse.types.api import Answer as Reply
 from pilothouse.types.api import (
@@ -91,6 +92,10 @@ class Host:
     def servers(self) -> Servers:
         """Return the MCP servers."""
         return Servers(self.api)
+
+    @property
+    def registries(self) -> Registries:
+        return Registries(self.api)
 
     async def start(
         self,
