@@ -103,3 +103,67 @@ def test_of_several_that_are_switched_on_the_one_that_fails_is_named(home: Path,
     assert pilothouse(home, "mcp", "import", str(file)).code == 0
     done = pilothouse(home, "mcp", "enable", "far", "near")
     assert_told(done, 1, "Far: No connection to 127.0.0.1", "Near: No connection to 127.0.0.1")
+
+
+def person(tmp_path: Path) -> dict[str, str]:
+    """Return the environment of a person who has two other programs."""
+    folder = tmp_path / "person"
+    (folder / ".cursor").mkdir(parents=True)
+    (folder / ".config" / "goose").mkdir(parents=True)
+    servers = {"one": {"url": "http://127.0.0.1:9/mcp"}, "two": {"url": "http://127.0.0.1:9/mcp"}}
+    (folder / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    (folder / ".config" / "goose" / "config.yaml").write_text("extensions: [broken")
+    return {"HOME": str(folder), "XDG_CONFIG_HOME": "", "CODEX_HOME": "", "CLAUDE_CONFIG_DIR": ""}
+
+
+def test_without_a_file_it_lists_what_other_programs_have_and_takes_nothing(home: Path, tmp_path: Path) -> None:
+    environment = person(tmp_path)
+    done = pilothouse(home, "mcp", "import", **environment)
+    path = f"{environment['HOME']}/.cursor/mcp.json"
+    assert (done.code, done.out) == (0, f"pilothouse mcp import {path}    Cursor: one, two\n")
+    assert "goose" in done.err
+    assert "The file is not YAML: it goes wrong at line " in done.err
+    assert "no MCP servers" in pilothouse(home, "mcp", "list", **environment).err
+    taken = pilothouse(home, "mcp", "import", path, "--only", "two", **environment)
+    assert (taken.code, taken.out.splitlines()[0]) == (0, "two: added. It is switched off until you switch it on.")
+    assert_told(pilothouse(home, "mcp", "import", path, "--only", "four", **environment), 2, "no server “four”")
+
+
+def test_in_a_terminal_one_chooses_a_file_and_the_servers_in_it(home: Path, tmp_path: Path) -> None:
+    with Screen(home, ["mcp", "import"], **person(tmp_path)) as screen:
+        screen.until("1 Cursor: one, two")
+        screen.until("Take over which?")
+        screen.type("1\r")
+        screen.until("Which of them?")
+        screen.type("2\r")
+        screen.until("two: added")
+        screen.until(r"\[y/N\]")
+        screen.type("n\r")
+        assert screen.ended() == 0
+    names = [one["name"] for one in json.loads(pilothouse(home, "mcp", "list", "--json").out)["servers"]]
+    assert names == ["two"]
+
+
+def test_a_server_is_written_for_another_program_without_its_key(home: Path) -> None:
+    key, url = "a-key-that-only-i-know", "http://127.0.0.1:9/mcp"
+    added = pilothouse(home, "mcp", "add", "--name", "Far", "--secret-header", "X-Key", url, stdin=f"{key}\n")
+    assert added.out.startswith("far\n"), added
+    done = pilothouse(home, "mcp", "export", "far", "--for", "vscode")
+    assert json.loads(done.out)["servers"]["Far"] == {
+        "type": "http",
+        "url": url,
+        "headers": {"X-Key": "${input:X_KEY}"},
+    }
+    assert "mcp.json" in done.err
+    assert "VS Code asks for the Key and keeps it." in done.err
+    assert key not in done.out + done.err
+    assert_told(pilothouse(home, "mcp", "export", "far", "--for", "emacs"), 2, "“emacs” is no program")
+
+
+def test_a_host_is_looked_at_from_the_terminal(home: Path) -> None:
+    done = pilothouse(home, "mcp", "nearby", "127.0.0.1:9")
+    assert (done.code, done.out) == (0, "")
+    assert "No MCP server was found." in done.err
+    assert "127.0.0.1:9 does not answer." in done.err
+    assert_told(pilothouse(home, "mcp", "nearby", "192.0.2.0/24"), 2, "is a range; only hosts that you name")
+    assert_told(pilothouse(home, "mcp", "nearby"), 2, "No host is named")

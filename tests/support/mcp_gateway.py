@@ -257,8 +257,10 @@ class Socket:
 class FaultProxy:
     """`async with FaultProxy(port) as proxy:` passes bytes on; its attributes spoil what comes back."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, tls: ssl.SSLContext | None = None) -> None:
         self._to = port
+        # With it the proxy ends the encryption, as `tailscale serve` and its like do.
+        self._tls = tls
         self._writers: set[asyncio.StreamWriter] = set()
         # Bytes of an answer that are passed on before the fault.
         self.after = 0
@@ -273,7 +275,7 @@ class FaultProxy:
         return f"http://127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> FaultProxy:
-        self._server = await asyncio.start_server(self._join, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._join, "127.0.0.1", 0, ssl=self._tls)
         self.port = int(self._server.sockets[0].getsockname()[1])
         return self
 
@@ -282,6 +284,9 @@ class FaultProxy:
         for writer in list(self._writers):
             writer.transport.abort()
         await self._server.wait_closed()
+        # A handshake that failed has no task of ours; its end is only noticed by the loop.
+        for _ in range(10 if self._tls else 0):
+            await asyncio.sleep(0)
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self._to)

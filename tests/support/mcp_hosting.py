@@ -10,6 +10,7 @@ from pathlib import Path
 from pilothouse.helper.client import Helper
 from pilothouse.mcp.servers.admin import McpAdmin
 from pilothouse.mcp.servers.assembly import HostParts, supervise
+from pilothouse.mcp.servers.nearby import NearbyService
 from pilothouse.mcp.servers.other_programs import OtherProgramService
 from pilothouse.mcp.servers.server import Server
 from pilothouse.mcp.servers.servers_file import ServersFile
@@ -83,6 +84,7 @@ class Hosted:
         self.helper = Helper()
         self.admin = McpAdmin(self.supervisor)
         self.other_programs = OtherProgramService(self.supervisor, self.helper)
+        self.nearby = NearbyService(self.supervisor)
 
     async def _signed_in(self, server: str) -> None:
         self.signed_in.append(server)

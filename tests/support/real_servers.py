@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,6 +95,15 @@ def everything_over(wire: Literal["streamable", "sse"]) -> Iterator[str]:
     port = free_port()
     with _listening([*everything()[:-1], transport], port):
         yield f"http://127.0.0.1:{port}{path}"
+
+
+@contextmanager
+def reference_over_http(*allowed_hosts: str) -> Iterator[int]:
+    """The server made with the official SDK, at /mcp; it answers to these names only. Yields its port."""
+    port = free_port()
+    command = [sys.executable, str(PROGRAMS / "reference.py"), str(port), *allowed_hosts]
+    with _listening(command, port):
+        yield port
 
 
 @contextmanager

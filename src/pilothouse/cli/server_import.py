@@ -149,8 +149,8 @@ def _say_file(each: OtherFile) -> None:
     if each.problem:
         messages().line(one_line(f"{each.program}, {each.path}: {each.problem}"), "yellow")
     else:
-        names = ", ".join(each.servers)
-        output().line(one_line(f"pilothouse mcp import {shlex.quote(each.path)}    {each.program}: {names}"))
+        command = one_line(f"pilothouse mcp import {shlex.quote(each.path)}")
+        output().line(f"{command}    {each.program}: {one_line(', '.join(each.servers))}")
 
 
 async def _names(file: OtherFile, aside: Terminal) -> list[str]:

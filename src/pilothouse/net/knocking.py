@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 
 from pilothouse.net.addresses import resolve
+from pilothouse.net.certificates import shown_by
 from pilothouse.types import limits
 
 
@@ -26,3 +27,13 @@ async def is_open(address: str, port: int, seconds: float = limits.NEARBY_KNOCK)
     with contextlib.suppress(OSError):
         await writer.wait_closed()
     return True
+
+
+async def is_encrypted(host: str, port: int, seconds: float = limits.NEARBY_KNOCK) -> bool:
+    """Return whether a server shows a certificate at a port, whoever vouches for it."""
+    try:
+        async with asyncio.timeout(seconds):
+            return bool(await shown_by(host, port))
+    except TimeoutError:
+        # Who does not understand the greeting may wait for the rest of it.
+        return False

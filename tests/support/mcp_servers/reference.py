@@ -1,13 +1,18 @@
-"""A server made with the official SDK, over stdio: what others' servers say, said by the reference."""
+"""A server made with the official SDK: what others' servers say, said by the reference.
+
+It speaks over stdio, and over HTTP with `PORT HOST…`.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Annotated
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Elicit, Resolve
+from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import BaseModel
 
 server = MCPServer("reference", version="7", instructions="Ask me anything.")
@@ -71,5 +76,14 @@ async def grow(context: Context) -> str:
     return "grown"
 
 
+def over_http(port: str, *hosts: str) -> None:
+    """Serve at /mcp; with names given, only who asks for one of these is answered."""
+    security = TransportSecuritySettings(allowed_hosts=list(hosts)) if hosts else None
+    server.run("streamable-http", port=int(port), transport_security=security)
+
+
 if __name__ == "__main__":
-    server.run("stdio")
+    if len(sys.argv) > 1:
+        over_http(*sys.argv[1:])
+    else:
+        server.run("stdio")

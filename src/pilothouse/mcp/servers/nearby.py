@@ -15,11 +15,11 @@ from pilothouse.mcp.client.session import BadAnswer, RpcError, Session, SessionO
 from pilothouse.mcp.client.transports.detection import channel_to
 from pilothouse.mcp.client.transports.remote import Target
 from pilothouse.mcp.servers.consent_warnings import visible
-from pilothouse.mcp.servers.nearby_places import Named, named, ports_of, ways_to
+from pilothouse.mcp.servers.nearby_places import Named, is_unsure, named, ports_of, ways_to
 from pilothouse.mcp.servers.supervisor import Supervisor
 from pilothouse.net.addresses import place_of
 from pilothouse.net.errors import NetError
-from pilothouse.net.knocking import addresses_of, is_open
+from pilothouse.net.knocking import addresses_of, is_encrypted, is_open
 from pilothouse.net.multicast_dns import announced
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
@@ -29,6 +29,8 @@ from pilothouse.types.server_sharing import HostsToLookAt, NearbyServer, NearbyS
 from pilothouse.types.servers import Wire
 
 SERVICE = "_mcp._tcp.local"
+# What servers say that guard themselves against names made up by web pages.
+_MISDIRECTED = 421
 _PATH = re.compile(r"/[!-~]*")
 
 
@@ -141,7 +143,8 @@ class _Looking:
         async with self._room:
             if not await self._is_open(addresses, port):
                 return False
-        for url, wire in ways_to(host, port):
+            encrypted = is_unsure(host, port) and await is_encrypted(host.host, port)
+        for url, wire in ways_to(host, port, encrypted=encrypted):
             async with self._room:
                 found = await self._asked(url, wire, host)
             if found is not None:
@@ -186,6 +189,8 @@ class _Looking:
         """Say what a person may want to look at themselves."""
         if door.wants_key:
             self._note(f"{url} wants a key and does not say what it is; add it by hand if it is an MCP server.")
+        elif isinstance(error, ChannelError) and error.status == _MISDIRECTED:
+            self._note(f"{place_of(url).authority} does not answer to this name; add it to the hosts that it allows.")
         elif isinstance(error, ChannelError) and error.certificate:
             self._note(f"{place_of(url).authority}: {error.message} {error.fix}")
 

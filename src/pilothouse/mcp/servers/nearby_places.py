@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pilothouse.net.addresses import canonical_host, place_of
+from pilothouse.net.addresses import Place, canonical_host, place_of
 from pilothouse.net.errors import NetError
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
@@ -90,22 +90,18 @@ def ports_of(host: Named) -> tuple[int, ...]:
     return (host.port,) if host.port is not None else tuple(PORTS)
 
 
-def ways_to(host: Named, port: int) -> Iterator[tuple[str, Wire]]:
+def is_unsure(host: Named, port: int) -> bool:
+    """Return whether only a look tells if a port is encrypted."""
+    return not host.scheme and port not in PORTS
+
+
+def ways_to(host: Named, port: int, *, encrypted: bool = False) -> Iterator[tuple[str, Wire]]:
     """Yield the addresses to ask at an open port, and what to speak there."""
-    shown = f"[{host.host}]" if ":" in host.host else host.host
-    for scheme in _schemes(host, port):
-        # A port that is usual for its scheme is left out, as people write it.
-        base = f"{scheme}://{shown}" if port == {"http": 80, "https": 443}.get(scheme) else f"{scheme}://{shown}:{port}"
-        if host.path:
-            yield f"{base}{host.path}", "auto"
-            continue
-        for path, wire in (*WAYS, *_MORE_WAYS.get(port, ())):
-            yield f"{base}{path}", wire
-
-
-def _schemes(host: Named, port: int) -> tuple[str, ...]:
-    if host.scheme:
-        return ({"ws": "http", "wss": "https"}.get(host.scheme, host.scheme),)
-    if port in _ENCRYPTED:
-        return ("https",)
-    return ("http",) if port in PORTS else ("http", "https")
+    scheme = {"ws": "http", "wss": "https"}.get(host.scheme, host.scheme)
+    scheme = scheme or ("https" if encrypted or port in _ENCRYPTED else "http")
+    base = f"{scheme}://{Place(scheme, host.host, port).authority}"
+    if host.path:
+        yield f"{base}{host.path}", "auto"
+        return
+    for path, wire in (*WAYS, *_MORE_WAYS.get(port, ())):
+        yield f"{base}{path}", wire

@@ -83,7 +83,7 @@ class HttpSse(HttpChannel):
         self._endpoint.cancel()
 
     async def _read(self, requests: Requests, reply: Reply) -> None:
-        events = Events(self._target.message_bytes)
+        events = Events(self._target.longest)
         error: ChannelError | None = None
         try:
             while (chunk := await requests.chunk(reply)) is not None:
@@ -159,10 +159,10 @@ class HttpSse(HttpChannel):
         if request_id is None or reply.status == 202:
             await requests.finish(reply)
             return
-        body = await requests.body(reply, self._target.message_bytes, timeout=None)
+        body = await requests.body(reply, self._target.longest, timeout=None)
         parts = [body]
         if "event-stream" in reply.header("content-type").lower():
-            events = Events(self._target.message_bytes)
+            events = Events(self._target.longest)
             found = [event async for event in events.feed_in_steps(body)]
             parts = [event.data for event in (*found, *events.rest()) if event.data.strip()]
         for part in parts:

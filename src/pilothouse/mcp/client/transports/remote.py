@@ -31,10 +31,15 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     certificate: str = ""
     access: Access | None = None
     connect_timeout: float = limits.CONNECT_TIMEOUT
-    # The longest message that is taken.
-    message_bytes: int = limits.MCP_MESSAGE_BYTES
+    # The longest message that is taken; None for the usual.
+    message_bytes: int | None = None
     # What worked the last time is tried first.
     remembered: Found | None = None
+
+    @property
+    def longest(self) -> int:
+        """Return how many bytes a message may have."""
+        return self.message_bytes or limits.MCP_MESSAGE_BYTES
 
 
 class RemoteChannel(Channel):

@@ -151,7 +151,7 @@ class StreamableHttp(HttpChannel):
         """Deliver an answer that is no stream; a JSON-RPC error is one whatever the status beside it."""
         if reply.status in _AT_THE_DOOR:
             raise await self._requests.failure(reply)
-        most = self._target.message_bytes
+        most = self._target.longest
         body = await self._requests.body(reply, most + 1, timeout=None)
         if len(body) > most:
             error = NetError("large", f"an answer of more than {most >> 20} MB", sent=True)
@@ -167,7 +167,7 @@ class StreamableHttp(HttpChannel):
 
     async def _read(self, reply: Reply, stream: _Stream) -> ChannelError | None:
         """Deliver what a connection brings of a stream, until it ends; return why it broke, if it did."""
-        events = Events(self._target.message_bytes)
+        events = Events(self._target.longest)
         try:
             while not stream.answered and (chunk := await self._requests.chunk(reply)) is not None:
                 async for event in events.feed_in_steps(chunk):

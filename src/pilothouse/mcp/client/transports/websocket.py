@@ -107,9 +107,7 @@ class WebSocketChannel(RemoteChannel):
             try:
                 target = self._target
                 return await open_websocket(
-                    Upgrade(
-                        url, headers, subprotocols, target.certificate, target.connect_timeout, target.message_bytes
-                    )
+                    Upgrade(url, headers, subprotocols, target.certificate, target.connect_timeout, target.longest)
                 )
             except NotUpgraded as error:
                 if attempt >= limits.ACCESS_ROUNDS or not await self._let_in(error, url, granted, attempt):
