@@ -60,7 +60,7 @@ async def dark(chat: Chat, keep: Keep, name: str) -> None:
 async def keys(rooms: Rooms, chat: Chat, keep: Keep, folder: Path, sizes: dict[str, Size]) -> None:
     """Check a server that lacks a key, give it, and show what it offers then."""
     await rooms.settings()
-    await rooms.toolbar.get_by_role("button", name="Add a server").click()
+    await rooms.by_hand()
     form = rooms.dialog
     await form.get_by_label("Command or address").fill(wanting(folder))
     await form.get_by_role("textbox", name="Name", exact=True).fill("GitHub")

@@ -21,6 +21,7 @@ from scripts import (  # noqa: E402
     approval_pictures,
     call_pictures,
     context_pictures,
+    finding_pictures,
     key_pictures,
     result_pictures,
     server_pictures,
@@ -238,6 +239,11 @@ async def pictures_of_keys(studies: Studies) -> None:
         await key_pictures.take(chat, FOLDER / "servers", keep, {"laptop": LAPTOP, "phone": PHONE})
 
 
+async def pictures_of_finding(studies: Studies) -> None:
+    async with finding_pictures.studio_in(FOLDER / "finding") as studio, studies.context(LARGE) as context:
+        await finding_pictures.take(studio, context, keep, {"laptop": LAPTOP, "phone": PHONE})
+
+
 async def pictures_of_calls(studies: Studies) -> None:
     async with studies.chat(LARGE) as chat:
         await call_pictures.take(chat, FOLDER / "calls", keep, PHONE)
@@ -287,6 +293,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "phone": picture_of_a_phone,
     "servers": pictures_of_servers,
     "keys": pictures_of_keys,
+    "finding": pictures_of_finding,
     "calls": pictures_of_calls,
     "tools": pictures_of_tools,
     "authority": pictures_of_authority,

@@ -54,6 +54,14 @@ describe("a typed line", () => {
 });
 
 describe("the form of a server", () => {
+  it("keeps the bundle that a server came in", () => {
+    const settings = { args: ["${__dirname}/main.py"] };
+    const server = aServer({ package: { type: "mcpb", identifier: "ab12", runtimeHint: "python3" }, settings, address: "Harbour log" });
+    const input = toInput(draftOf(server));
+    expect(input).toMatchObject({ bundle: "ab12", command: "python3", args: settings.args });
+    expect(input.commandLine).toBeUndefined();
+  });
+
   it("keeps secrets that were not touched, and what it does not show", () => {
     const settings = {
       env: { TOKEN: "secret:mcp_1_TOKEN", MODE: "fast" },

@@ -8,8 +8,9 @@ __version__ = "0.1.0"
 
 # Imported when first used: `import pilothouse` alone costs nothing.
 if TYPE_CHECKING:
-    from pilothouse.library import Answer, Chat, Host, Models, Servers, Tools
+    from pilothouse.library import Answer, Chat, Host, Models, Tools
     from pilothouse.library.registries import Registries
+    from pilothouse.library.servers import Servers
     from pilothouse.types.api import ImageInput, ModelInput
     from pilothouse.types.conversations import Conversation, ConversationSettings
     from pilothouse.types.errors import PilothouseError
@@ -53,8 +54,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "library": ("Answer", "Chat", "Host", "Models", "Servers", "Tools"),
+    "library": ("Answer", "Chat", "Host", "Models", "Tools"),
     "library.registries": ("Registries",),
+    "library.servers": ("Servers",),
     "types.api": ("ImageInput", "ModelInput"),
     "types.conversations": ("Conversation", "ConversationSettings"),
     "types.errors": ("PilothouseError",),

@@ -89,9 +89,14 @@ class Rooms:
             await row.get_by_role("button", expanded=False).click()
         return row
 
+    async def by_hand(self) -> None:
+        """Open the form with all options."""
+        await self.toolbar.get_by_role("button", name="Add a server").click()
+        await self.dialog.get_by_role("button", name="Enter it by hand").click()
+
     async def add(self, line: str, name: str) -> None:
         """Fill the form and send it."""
-        await self.toolbar.get_by_role("button", name="Add a server").click()
+        await self.by_hand()
         await self.dialog.get_by_label("Command or address").fill(line)
         await self.dialog.get_by_role("textbox", name="Name", exact=True).fill(name)
         await self.dialog.get_by_role("button", name="Add", exact=True).click()

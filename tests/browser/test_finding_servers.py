@@ -134,7 +134,7 @@ async def test_a_package_that_was_found_is_installed_and_called_in_six_clicks(
     await expect(finder.dialog).to_contain_text("No authentication required.")
     await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
     consent = finder.page.get_by_role("dialog", name="Start “Thinking”?")
-    installs = consent.get_by_role("list", name="Installed first")
+    installs = consent.get_by_role("list", name="What is installed first")
     await expect(installs).to_contain_text(
         "2026.8.31 of npm is installed into a folder of its own", timeout=INSTALLING_MS
     )

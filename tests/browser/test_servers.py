@@ -129,7 +129,7 @@ async def test_a_server_is_configured_with_a_name_and_a_mistake_is_told_before_a
 
 @pytest.mark.case("SRV-18", "REG-01")
 async def test_the_form_says_what_it_understood_and_what_is_wrong(rooms: Rooms) -> None:
-    await rooms.toolbar.get_by_role("button", name="Add a server").click()
+    await rooms.by_hand()
     line = rooms.dialog.get_by_label("Command or address")
     meaning = rooms.dialog.get_by_role("status")
     await line.fill("npx -y @scope/server /folder")
@@ -147,7 +147,7 @@ async def test_the_form_says_what_it_understood_and_what_is_wrong(rooms: Rooms) 
 
 @pytest.mark.case("SRV-18", "SECRET-01", "AUT-07", "AUT-15")
 async def test_a_secret_is_typed_once_kept_and_never_shown_again(rooms: Rooms, own: Studio, tools: Path) -> None:
-    await rooms.toolbar.get_by_role("button", name="Add a server").click()
+    await rooms.by_hand()
     await rooms.dialog.get_by_label("Command or address").fill(command("--tools", tools))
     await rooms.dialog.get_by_role("textbox", name="Name", exact=True).fill("Secretive")
     await rooms.dialog.get_by_role("button", name="Add a key…").click()
@@ -171,7 +171,7 @@ async def test_a_secret_is_typed_once_kept_and_never_shown_again(rooms: Rooms, o
 
 @pytest.mark.case("PRC-08")
 async def test_a_server_is_put_into_a_sandbox_and_the_consent_says_so(rooms: Rooms, own: Studio) -> None:
-    await rooms.toolbar.get_by_role("button", name="Add a server").click()
+    await rooms.by_hand()
     await rooms.dialog.get_by_label("Command or address").fill(command())
     await rooms.dialog.get_by_role("textbox", name="Name", exact=True).fill("Held")
     await rooms.dialog.get_by_role("button", name="Environment, folder, sandbox, times").click()

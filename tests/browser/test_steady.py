@@ -134,7 +134,8 @@ async def test_the_buttons_of_every_dialog_are_in_view_on_a_low_screen(
     page, url = chat.page, own.url
     forms: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         "model": ("/settings/models", ("Add Model",), ("Close", "Test", "Cancel", "Add")),
-        "server": ("/settings/mcp", ("Add a server",), ("Close", "Cancel", "Add")),
+        "finding": ("/settings/mcp", ("Add a server",), ("Close", "Cancel")),
+        "server": ("/settings/mcp", ("Add a server", "Enter it by hand"), ("Close", "Cancel", "Add")),
         "import": ("/settings/mcp", ("Import…",), ("Close", "Choose a file…", "Cancel", "Import")),
         "profile": ("/settings/mcp", ("Add a profile",), ("Close", "Cancel", "Add")),
         "rule": ("/settings/permissions", ("Add a rule",), ("Close", "Cancel", "Save")),

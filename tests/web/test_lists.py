@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilothouse.library import Servers
+from pilothouse.library.servers import Servers
 from pilothouse.types import limits
 from pilothouse.types.authority import NewGrant, Pattern
 from pilothouse.types.changes import FileChange, KeptChange

@@ -12,6 +12,7 @@ import dialogs from "../servers/Dialogs.module.css";
 import keyClasses from "../servers/Keys.module.css";
 import { Seen } from "../servers/Plain";
 import { namedKey, TOKEN, withFound } from "../servers/serverKeys";
+import { useFocusKey } from "../servers/useFocusKey";
 import { Working } from "../servers/Working";
 import { Warning } from "../settings/Warning";
 import { DialogFoot, FormButtons } from "../shell/DialogFoot";
@@ -51,9 +52,12 @@ function useConfigure(proposal: Proposal, onSaved: ConfigureProps["onSaved"]) {
   const [problem, setProblem] = useState("");
   const [isSaving, setSaving] = useState(false);
   const [saysSignIn, setSaysSignIn] = useState(false);
+  const focusKey = useFocusKey(form);
   const checking = useCheck((result) => {
     setSaysSignIn(result.needsSignIn);
     setDraft((now) => learned(now, result));
+    const lacks = result.keys.find(({ source }) => source === "missing");
+    if (lacks) focusKey(lacks.id);
   });
   const change = (next: ProposalDraft) => {
     setDraft(next);

@@ -1,5 +1,5 @@
 import { FileButton } from "@mantine/core";
-import type { ReactNode } from "react";
+import { useId, type ReactNode } from "react";
 import { FileIcon, MachineIcon, NearbyIcon, PencilIcon } from "../shell/icons";
 import classes from "./Finding.module.css";
 
@@ -11,13 +11,18 @@ interface WayProps {
 }
 
 function Way({ icon, title, children, onClick }: WayProps) {
+  const id = useId();
   return (
     <li>
-      <button type="button" className={classes.way} onClick={onClick}>
+      <button type="button" className={classes.way} aria-labelledby={id} aria-describedby={`${id}-about`} onClick={onClick}>
         {icon}
         <span>
-          <span className={classes.wayTitle}>{title}</span>
-          <span className={classes.wayAbout}>{children}</span>
+          <span id={id} className={classes.wayTitle}>
+            {title}
+          </span>
+          <span id={`${id}-about`} className={classes.wayAbout}>
+            {children}
+          </span>
         </span>
       </button>
     </li>
@@ -47,10 +52,10 @@ export function OtherWays({ onFile, onImport, onNearby, onByHand }: OtherWaysPro
         <Way icon={<MachineIcon />} title="Look on this machine" onClick={onImport}>
           Take over what Claude, VS Code, Cursor and others have configured here.
         </Way>
-        <Way icon={<NearbyIcon />} title="Look nearby…" onClick={onNearby}>
+        <Way icon={<NearbyIcon />} title="Look nearby" onClick={onNearby}>
           Servers on machines that you name.
         </Way>
-        <Way icon={<PencilIcon />} title="Enter it by hand…" onClick={onByHand}>
+        <Way icon={<PencilIcon />} title="Enter it by hand" onClick={onByHand}>
           A command or an address, with all options.
         </Way>
       </ul>

@@ -14,12 +14,15 @@ export type Choice =
 /** As much as two letters find everything. */
 const FEWEST = 2;
 
-/** Tell whether a text is words and surely nothing else that the box takes: then the search need not wait. */
-export const isWords = (text: string): boolean => /^[\p{L}\p{N}][\p{L}\p{N} _-]*$/u.test(text.trim());
+/** What begins a command, or is an option of one. */
+const COMMAND = /^(npx|uvx|uv|npm|pip3?|pipx|bunx|pnpm|yarn|docker|podman|deno|node|python3?|claude|code|codex|gemini)\s|\s-/;
 
-/** Return what to search for: the words, or what is left of something else to search for; "" for nothing. */
+/** Tell whether a text is words and hardly anything else that the box takes: then the search need not wait. */
+export const isWords = (text: string): boolean => /^[\p{L}\p{N}][\p{L}\p{N} _-]*$/u.test(text.trim()) && !COMMAND.test(text.trim());
+
+/** Return what to search for: what the server says, and the words themselves until it does; "" for nothing. */
 export function wordsOf(text: string, understood: Understood | null): string {
-  const words = isWords(text) ? text.trim() : (understood?.recognised.words ?? "");
+  const words = understood ? understood.recognised.words : isWords(text) ? text.trim() : "";
   return words.length < FEWEST ? "" : words;
 }
 

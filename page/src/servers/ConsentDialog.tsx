@@ -47,8 +47,7 @@ function Command({ consent }: { consent: Consent }) {
         <dd>
           <Plain text={consent.program} />
         </dd>
-        {/* A package that is still to be installed is nobody's. */}
-        {!(consent.installs.length > 0 && !consent.programOwner) && (
+        {consent.installs.length ? null : (
           <>
             <dt>Owned by</dt>
             <dd>{consent.programOwner || "unknown"}</dd>
@@ -65,13 +64,13 @@ function Command({ consent }: { consent: Consent }) {
   );
 }
 
-/** What comes onto the machine before it starts. */
-function Installed({ lines }: { lines: readonly string[] }) {
-  if (lines.length === 0) return null;
+/** What is installed before the program starts: which package, at which version, with which content. */
+function Installs({ lines }: { lines: readonly string[] }) {
+  if (!lines.length) return null;
   return (
     <>
-      <h3 className={classes.subtitle}>Installed first</h3>
-      <ul className={classes.files} aria-label="Installed first">
+      <h3 className={classes.subtitle}>What is installed first</h3>
+      <ul className={classes.files} aria-label="What is installed first">
         {lines.map((line) => (
           <li key={line} className={classes.quiet}>
             <Seen text={line} />
@@ -84,7 +83,6 @@ function Installed({ lines }: { lines: readonly string[] }) {
 
 /** What it is bound to beside the program, which is shown above. */
 function Bound({ files }: { files: readonly string[] }) {
-  if (files.length === 0) return null;
   return (
     <>
       <h3 className={classes.subtitle}>You are asked again when one of these changes</h3>
@@ -111,9 +109,9 @@ export function WhatStarts({ consent, children }: { consent: Consent; children?:
       </p>
       <Sentences title="Changed since you agreed" lines={consent.changes} />
       <Sentences title="Look twice" lines={consent.warnings} />
+      <Installs lines={consent.installs} />
       <Command consent={consent} />
-      <Installed lines={consent.installs} />
-      {consent.files.length > 0 && <Bound files={consent.files} />}
+      {consent.files.length ? <Bound files={consent.files} /> : null}
     </>
   );
 }

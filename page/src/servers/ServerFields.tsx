@@ -180,7 +180,8 @@ export function ServerFields({ at, needsNone, ...props }: FieldsProps & Pick<Key
         <TextInput
           label="Command or address"
           placeholder="npx -y @modelcontextprotocol/server-filesystem ~/Documents"
-          required
+          required={!draft.bundle}
+          readOnly={draft.bundle !== null}
           data-autofocus={at === null || undefined}
           spellCheck={false}
           classNames={{ input: "ph-mono" }}
@@ -188,7 +189,8 @@ export function ServerFields({ at, needsNone, ...props }: FieldsProps & Pick<Key
           error={errors.line}
           onChange={(event) => onChange({ ...draft, line: event.currentTarget.value })}
         />
-        {!errors.line && <Meaning meant={meant} />}
+        {!errors.line && !draft.bundle && <Meaning meant={meant} />}
+        {draft.bundle && <p className={classes.quiet}>It came in a bundle. Another version of it is added by dropping that.</p>}
       </div>
       <TextInput
         label="Name"

@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { useEffect, useRef, useState, type FormEvent, type RefObject } from "react";
+import { useRef, useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
 import type { ServerChecked, ServerView } from "../api/types";
 import { focusError } from "../forms/focusError";
@@ -14,6 +14,7 @@ import keyClasses from "./Keys.module.css";
 import { check, draftOf, newDraft, toInput, type DraftErrors, type ServerDraft } from "./serverDraft";
 import { ServerFields } from "./ServerFields";
 import { TOKEN, withFound } from "./serverKeys";
+import { useFocusKey } from "./useFocusKey";
 
 interface FormProps {
   server: ServerView | "new";
@@ -30,15 +31,6 @@ async function save(draft: ServerDraft, agreed: string): Promise<ServerView> {
   const made = await (draft.id ? api.editServer(draft.id, input) : api.addServer(input));
   const isAgreed = needsConsent(made) && made.consent?.fingerprint === agreed;
   return changeServers(isAgreed ? api.consent(made.id, agreed, draft.cannotSend) : Promise.resolve(made));
-}
-
-/** Put the cursor into the field of a key, once it is drawn. */
-function useFocusKey(form: RefObject<HTMLFormElement | null>) {
-  const [wanted, setWanted] = useState<{ id: string } | null>(null);
-  useEffect(() => {
-    if (wanted) form.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(wanted.id)}"] [data-key-value] input`)?.focus();
-  }, [form, wanted]);
-  return (id: string) => setWanted({ id });
 }
 
 /** Return the form after a check: with fields for what the server said it lacks, and its way in. */

@@ -15,6 +15,8 @@ export interface ServerDraft {
   id: string | null;
   name: string;
   line: string;
+  /** The bundle that it came in, with what starts it in there; then the line is only shown. */
+  bundle: Pick<ServerInput, "bundle" | "command" | "args"> | null;
   env: Pair[];
   headers: Pair[];
   keys: KeyDraft[];
@@ -54,6 +56,7 @@ export function newDraft(): ServerDraft {
     id: null,
     name: "",
     line: "",
+    bundle: null,
     env: [],
     headers: [],
     keys: keysOf(null),
@@ -78,6 +81,10 @@ function pairsOf(values: Record<string, string> | undefined): Pair[] {
   return shown.map(([name, value]) => newPair({ name, value }));
 }
 
+function bundleOf({ package: { type, identifier, runtimeHint }, settings }: ServerView): ServerDraft["bundle"] {
+  return type === "mcpb" ? { bundle: identifier, command: runtimeHint ?? "", args: settings.args ?? [] } : null;
+}
+
 /** Return a form filled with a server as it is. */
 export function draftOf(server: ServerView): ServerDraft {
   const { settings } = server;
@@ -85,6 +92,7 @@ export function draftOf(server: ServerView): ServerDraft {
     id: server.id,
     name: server.name,
     line: settings.url || server.address,
+    bundle: bundleOf(server),
     env: pairsOf(settings.env),
     headers: pairsOf(settings.headers),
     keys: keysOf(server),
@@ -148,7 +156,7 @@ export function check(draft: ServerDraft): DraftErrors {
   const isUrl = understand(draft.line).kind === "url";
   const found: Record<string, string | undefined> = {
     name: draft.id && !draft.name.trim() ? "Give the server a name." : undefined,
-    line: lineError(draft.line),
+    line: draft.bundle ? undefined : lineError(draft.line),
     env: isUrl ? undefined : pairError(draft.env, /^[A-Za-z_]\w*$/, "variable"),
     headers: isUrl ? pairError(draft.headers, /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "header") : undefined,
     cwd: isUrl || !draft.cwd.trim() || /^([/~]|[A-Za-z]:[\\/])/.test(draft.cwd.trim()) ? undefined : "Write the whole path of the folder.",
@@ -175,7 +183,7 @@ function place(draft: ServerDraft): Partial<ServerInput> {
     };
   }
   return {
-    commandLine: draft.line.trim(),
+    ...(draft.bundle ?? { commandLine: draft.line.trim() }),
     cwd: draft.cwd.trim() || null,
     plainEnv: plain(draft.env),
     sandbox: draft.sandbox,
