@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+# To 0009, before it was known which use was estimated.
+BEFORE_ESTIMATES = (
+    "ALTER TABLE usage_days DROP COLUMN estimated",
+    "UPDATE alembic_version SET version_num = '0009'",
+)
 # To 0008, before what was used was counted by day.
 BEFORE_USAGE = (
     "DROP TABLE usage_days",

@@ -20,7 +20,7 @@ from pilothouse.types.feed import Guard
 from pilothouse.types.items import ItemKind
 from pilothouse.types.retention import Retention
 from pilothouse.types.usage import DayUsage, TokenUsage, Used, day_of
-from tests.store.older import BEFORE_USAGE
+from tests.store.older import BEFORE_ESTIMATES, BEFORE_USAGE
 from tests.support.records import OWNER, a_conversation, a_posting, an_item
 
 TODAY = day_of(time.time())
@@ -249,3 +249,21 @@ async def test_the_requests_of_a_conversation_are_told_with_their_messages_and_t
     assert one.used == Used("m", TokenUsage(input=100, output=20, cache_read=60, cache_write=5, reasoning=3), 0.5)
     with pytest.raises(PilothouseError, match="no such conversation"):
         await store.requests("someone else", conversation.id)
+
+
+async def test_what_was_counted_before_estimates_were_marked_is_kept(tmp_path: Path, database_url: str | None) -> None:
+    opened = open_store(tmp_path, database_url, lambda _id, _events: None)
+    conversation = await opened.store.add_conversation(a_conversation())
+    await answer(opened.store, conversation.id)
+    for statement in BEFORE_ESTIMATES:
+        await asyncio.to_thread(
+            opened.database.write_now, lambda c, statement=statement: c.execute(sa.text(statement)) and None
+        )
+    await opened.close()
+    opened = open_store(tmp_path, database_url, lambda _id, _events: None)
+    try:
+        await answer(opened.store, conversation.id)
+        now = (await counted(opened.store))["m"]
+        assert (now.requests, now.estimated) == (2, 0)
+    finally:
+        await opened.close()

@@ -285,7 +285,7 @@ class FaultProxy:
             writer.transport.abort()
         await self._server.wait_closed()
         # A handshake that failed has no task of ours; its end is only noticed by the loop.
-        for _ in range(10 if self._tls else 0):
+        for _turn in range(10 if self._tls else 0):
             await asyncio.sleep(0)
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -221,7 +221,8 @@ usage_days = sa.Table(
     # In dollars, of as many requests as are known to cost something.
     sa.Column("cost", sa.Double, nullable=False),
     sa.Column("cost_known_for", sa.BigInteger, nullable=False),
-    sa.Column("estimated", sa.BigInteger, nullable=False),
+    # How many requests no provider counted to their end.
+    sa.Column("estimated", sa.BigInteger, nullable=False, server_default="0"),
 )
 
 # What the budget of a day was raised to, by whoever went on: in dollars.

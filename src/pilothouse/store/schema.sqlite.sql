@@ -171,7 +171,7 @@ CREATE TABLE usage_days (
 	cache_write BIGINT NOT NULL, 
 	cost DOUBLE NOT NULL, 
 	cost_known_for BIGINT NOT NULL, 
-	estimated BIGINT NOT NULL, 
+	estimated BIGINT DEFAULT '0' NOT NULL, 
 	PRIMARY KEY (owner, day, model)
 );
 

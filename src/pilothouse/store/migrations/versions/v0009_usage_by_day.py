@@ -21,7 +21,6 @@ def upgrade() -> None:
         sa.Column("cache_write", sa.BigInteger, nullable=False),
         sa.Column("cost", sa.Double, nullable=False),
         sa.Column("cost_known_for", sa.BigInteger, nullable=False),
-        sa.Column("estimated", sa.BigInteger, nullable=False),
     )
     op.create_table(
         "budget_raises",
