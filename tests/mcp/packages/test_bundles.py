@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pilothouse.mcp.packages.bundles import Bundles, KeptBundle, start_of
@@ -204,3 +205,43 @@ async def test_a_bundle_of_uv_has_its_packages_installed(hosted: Hosted, index: 
     said = json.loads(text(await hosted.call_when_known("tiny.where")))
     assert "tiny_library" in str(said["script"])
     assert await asyncio.to_thread(lambda: Path(said["script"]).is_file())
+
+
+# A build backend that the bundle brings itself: whatever builds the bundle runs it.
+BACKEND = """
+import pathlib
+pathlib.Path({mark!r}).write_text("ran")
+def get_requires_for_build_editable(config_settings=None):
+    return []
+def get_requires_for_build_wheel(config_settings=None):
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "problem"),
+    [('version = "1"', ""), ('dynamic = ["version"]', "Tiny must be built here, which runs code of its packages")],
+)
+async def test_nothing_of_a_bundle_runs_while_it_is_installed_unless_the_person_allowed_it(
+    hosted: Hosted, index: Indexes, tmp_path: Path, version: str, problem: str
+) -> None:
+    mark = tmp_path / "ran"
+    project = (
+        f'[project]\nname = "x"\n{version}\nrequires-python = ">=3.10"\n'
+        '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
+    )
+    manifest = {**NODE, "server": {"type": "uv", "entry_point": "server.py"}}
+    own = {"pyproject.toml": project, "own.py": BACKEND.format(mark=str(mark))}
+    found = await kept(hosted, bundle(manifest, {**own, "server.py": MAIN, "tiny.py": PYTHON_SERVER}))
+    view = await hosted.add(server(found), agree=False)
+    assert view.consent is not None
+    assert view.consent.installs[2].endswith("Nothing is built here, and nothing runs meanwhile.")
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+    view = await hosted.until("Tiny", "error" if problem else "connected", timeout=60)
+    assert problem in view.last_error
+    assert not await asyncio.to_thread(mark.exists)
+    # Who allows it is asked again, and told what that means.
+    body = msgspec.structs.replace(server(found), scripts=True)
+    asked = (await hosted.admin.update(ME, view.id, body)).consent
+    assert asked is not None
+    assert asked.installs[2].endswith("Packages may be built here.")

@@ -20,6 +20,7 @@ import msgspec
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.mcp.packages.bundle_reading import Unpacking, read_bundle, unpack_bundle
 from pilothouse.mcp.packages.facts import Unpacked, clean
+from pilothouse.mcp.packages.failures import must_be_built, not_built
 from pilothouse.mcp.packages.pins import Pin, asked_for
 from pilothouse.mcp.packages.running import Job, run
 from pilothouse.mcp.packages.tools import Tools
@@ -29,6 +30,8 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import Package
 
 HERE = "${__dirname}"
+# By itself the first leaves out what the bundle's own project is.
+_NO_BUILDS = ("--no-build", "--no-install-project", "--no-install-workspace")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _Given = TypeVar("_Given")
 _Returned = TypeVar("_Returned")
@@ -145,8 +148,12 @@ class Bundles:
             "UV_PYTHON_DOWNLOADS": "never",
         }
         uv = await asyncio.to_thread(self._tools.uv)
-        argv = (uv, "sync", "--quiet", "--no-dev", "--python", sys.executable, "--directory", str(folder))
+        # What is built runs code of the bundle, and no sandbox holds it meanwhile.
+        builds = () if pin.scripts else _NO_BUILDS
+        argv = (uv, "sync", "--quiet", "--no-dev", *builds, "--python", sys.executable, "--directory", str(folder))
         done = await run(Job(argv=argv, folder=folder, variables=variables, runs_code=True))
+        if not done.ok and not pin.scripts and must_be_built(done.said):
+            raise not_built(pin.name)
         if not done.ok:
             why = clean(done.said.strip().splitlines()[0]) if done.said.strip() else "uv says nothing"
             raise PilothouseError("server_failed", f"What {pin.name} needs could not be installed: {why}.")

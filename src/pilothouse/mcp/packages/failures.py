@@ -107,12 +107,20 @@ def _not_for_us(wanted: Wanted, said: str) -> PilothouseError:
             f"{name} needs another version of Python than this machine has.",
             fix="Install that version of Python, and try again.",
         )
-    if wanted.kind == "pypi" and not wanted.scripts and _BUILDS.search(said):
-        message = f"{name} must be built here, which runs code of its packages before it is installed."
-        return PilothouseError(
-            "server_failed", message, fix="If you trust it, allow its install scripts and try again."
-        )
+    if wanted.kind == "pypi" and not wanted.scripts and must_be_built(said):
+        return not_built(wanted.name)
     return _other(wanted, said)
+
+
+def must_be_built(said: str) -> bool:
+    """Return whether uv failed because it was not allowed to build anything."""
+    return _BUILDS.search(said) is not None
+
+
+def not_built(name: str) -> PilothouseError:
+    """Return that something must be built, which the person did not allow."""
+    message = f"{visible(name)} must be built here, which runs code of its packages before it is installed."
+    return PilothouseError("server_failed", message, fix="If you trust it, allow its install scripts and try again.")
 
 
 def _other(wanted: Wanted, said: str) -> PilothouseError:

@@ -103,7 +103,7 @@ def wanted_of(package: Package) -> Wanted | None:
 def asked_for(package: Package) -> str:
     """Return what a pin of this package was asked by; empty for one that cannot be pinned."""
     if package.type == "mcpb":
-        return msgspec.json.encode((package.identifier, package.runtime_hint)).decode()
+        return msgspec.json.encode((package.identifier, package.runtime_hint, package.scripts)).decode()
     wanted = wanted_of(package)
     return wanted.text if wanted is not None else ""
 

@@ -273,6 +273,8 @@ def _installs(pin: Pin) -> Iterator[str]:
     if pin.kind == "mcpb":
         yield f"The bundle {what} is unpacked into a folder of its own, with everything that it brings."
         yield f"Its content is fixed: SHA-256 {pin.digest}."
+        if pin.program == "uv":
+            yield f"What it needs beside that is fetched by uv. {_building(pin)}"
         return
     more = pin.packages - 1
     with_more = f", with {more} {'package' if more == 1 else 'packages'} that it needs" if more else ""
@@ -281,7 +283,11 @@ def _installs(pin: Pin) -> Iterator[str]:
     if pin.kind == "npm":
         yield "Install scripts may run." if pin.scripts else "Install scripts do not run."
     else:
-        yield "Packages may be built here." if pin.scripts else "Nothing is built here, and nothing runs meanwhile."
+        yield _building(pin)
+
+
+def _building(pin: Pin) -> str:
+    return "Packages may be built here." if pin.scripts else "Nothing is built here, and nothing runs meanwhile."
 
 
 def _pin_changes(before: Pin | None, now: Pin | None) -> Iterator[str]:
