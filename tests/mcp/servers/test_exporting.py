@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import get_args
 
+import msgspec
 import pytest
 
 from pilothouse.mcp.servers import importing
@@ -26,10 +28,11 @@ from tests.support.mcp_hosting import Hosted
 PROGRAMS: tuple[OtherProgram, ...] = get_args(OtherProgram)
 TOKEN, PIN, OTHER = "tok-0123456789-abcdefgh", "pin-9876543210-zyxwvuts", "oth-1122334455-qwertzui"
 KEYS = (TOKEN, PIN, OTHER)
+# No package that is looked up in its index: what is exported of those is tested without a server.
 LOCAL = ServerInput(
     name="My Files",
     command="npx",
-    args=("-y", "@x/files@1.2.3", "--pin", "${secret:pin-code}", "a b", 'say "hi"\\n', "größe"),
+    args=("--no-install", "@x/files@1.2.3", "--pin", "${secret:pin-code}", "a b", 'say "hi"\\n', "größe"),
     env={"FILES_TOKEN": TOKEN},
     plain_env={"LEVEL": "info", "AUTH": "Basic ${secret:other}"},
     secrets={"pin-code": PIN, "other": OTHER},
@@ -191,3 +194,26 @@ async def test_a_key_that_was_written_into_the_file_by_hand_is_not_exported(host
     snippet = await hosted.other_programs.export(ME, "a", "zed")
     assert key not in snippet.text
     assert "YOUR_" in snippet.text
+
+
+@pytest.mark.parametrize(
+    ("line", "version", "command"),
+    [
+        (
+            "uvx --with extra --from tools-of-mine serve --loud",
+            "",
+            "uvx --with extra --from tools-of-mine serve --loud",
+        ),
+        ("uvx --from tools-of-mine[cli]==1.0 serve", "1.1", "uvx --from tools-of-mine[cli]==1.1 serve"),
+        ("npx -y --package=@x/files@1.2.3 serve a", "", "npx -y --package=@x/files@1.2.3 serve a"),
+        ("npx -y @x/files@1.2.3 a", "1.3.0", "npx -y @x/files@1.3.0 a"),
+        ("uvx tools-of-mine", "2.0", "uvx tools-of-mine==2.0"),
+    ],
+)
+def test_the_program_of_a_package_and_the_version_that_was_taken_are_exported(
+    line: str, version: str, command: str
+) -> None:
+    entry = drafted(ServerInput(name="Mine", command_line=line), "s").entry
+    taken = msgspec.structs.replace(entry, package=msgspec.structs.replace(entry.package, version=version))
+    server = json.loads(exported(taken, "cursor").text)["mcpServers"]["Mine"]
+    assert shlex.join((server["command"], *server["args"])) == shlex.join(command.split())

@@ -180,6 +180,8 @@ async def test_the_files_of_a_project_are_listed_for_whoever_names_its_folder(ho
     assert [(each.id, each.default) for each in asked] == [("workspaceFolder", str(project))]
     with pytest.raises(PilothouseError, match="half a path"):
         await hosted.other_programs.files(ME, folder="work")
+    # A name that no system takes has nothing in it, and hides nothing of the rest.
+    assert (await hosted.other_programs.files(ME, folder=f"/{'a' * 300}")).files == ()
 
 
 async def test_only_those_that_were_chosen_are_taken_from_a_file_that_is_named_by_its_path(

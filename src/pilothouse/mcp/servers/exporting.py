@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from pilothouse.mcp.client.key_labels import AUTHORIZATION, label_of
-from pilothouse.mcp.servers.entries import SECRET, SLOT, slots_of
+from pilothouse.mcp.packages.pins import wanted_of
+from pilothouse.mcp.servers.entries import SECRET, SLOT, command_of, slots_of
 from pilothouse.mcp.servers.exported_texts import as_json, as_toml, as_yaml
 from pilothouse.mcp.servers.keys import same_id
 from pilothouse.mcp.servers.names import slug
@@ -90,19 +91,12 @@ def exported(entry: ServerEntry, program: OtherProgram) -> Snippet:
 
 def command_line(entry: ServerEntry) -> tuple[str, ...]:
     """Return the command that starts a server anywhere: a package by its name and exact version."""
-    package, args = entry.package, entry.config.args
-    match package.type:
-        case "npm":
-            pinned = f"{package.identifier}@{package.version}" if package.version else package.identifier
-            return (package.runtime_hint or "npx", "-y", pinned, *args)
-        case "pypi":
-            beside = [word for each in package.requirements for word in ("--with", each)]
-            pinned = f"{package.identifier}=={package.version}" if package.version else package.identifier
-            return (package.runtime_hint or "uvx", *beside, pinned, *args)
-        case "docker":
-            return (package.runtime_hint or "docker", "run", "-i", "--rm", package.identifier, *args)
-        case _:
-            return (package.identifier, *args)
+    package = entry.package
+    # Its name may say an older version than the one that was taken since.
+    wanted = wanted_of(msgspec.structs.replace(package, runtime_hint=None)) if package.version else None
+    if wanted is not None:
+        package = msgspec.structs.replace(package, identifier=wanted.spoken)
+    return command_of(msgspec.structs.replace(entry, package=package))
 
 
 class _Blanks:

@@ -75,7 +75,7 @@ def user_path(program: OtherProgram, where: Folders | None = None) -> Path | Non
 
 def cherry_studio(where: Folders | None = None) -> Path | None:
     """Return the folder of Cherry Studio, if it was used here: its servers are in a browser's database in there."""
-    return next((each for each in [(where or folders()).settings / "CherryStudio"] if each.is_dir()), None)
+    return next((each for each in [(where or folders()).settings / "CherryStudio"] if os.path.isdir(each)), None)
 
 
 def _of_person(where: Folders) -> Iterator[tuple[str, Path]]:

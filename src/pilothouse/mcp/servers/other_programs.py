@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -65,7 +66,8 @@ class OtherProgramService(OtherPrograms):
         return exported(readable(self._supervisor.find(server_id).entry), program)
 
     def _files(self, project: Path) -> tuple[OtherFile, ...]:
-        found = [self._look(program, path) for program, path in candidates(project) if path.is_file()]
+        # `Path.is_file` raises for a folder that is not ours to look into, or a name that no system takes.
+        found = [self._look(program, path) for program, path in candidates(project) if os.path.isfile(path)]
         if (folder := cherry_studio()) is not None:
             found.append(OtherFile(program="Cherry Studio", path=str(folder), problem=_CHERRY))
         return tuple(each for each in found if each.servers or each.problem)
