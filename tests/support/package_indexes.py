@@ -106,6 +106,14 @@ class Indexes:
         self.files[f"/files/{file}"] = data
         self.wheels.setdefault(name, {})[file] = hashlib.sha256(data).hexdigest()
 
+    def source(self, name: str, version: str, files: Mapping[str, str]) -> None:
+        """Publish a package of PyPI that must be built."""
+        base = f"{name.replace('-', '_')}-{version}"
+        about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        data = _tarball({"PKG-INFO": about, **files}, base)
+        self.files[f"/files/{base}.tar.gz"] = data
+        self.wheels.setdefault(name, {})[f"{base}.tar.gz"] = hashlib.sha256(data).hexdigest()
+
     def replace_content(self, path_part: str) -> None:
         """Put other content behind a version, as an attacker would."""
         for path in [path for path in self.files if path_part in path]:
@@ -184,11 +192,11 @@ def _changed(wheel: bytes) -> bytes:
     return data.getvalue()
 
 
-def _tarball(files: Mapping[str, str]) -> bytes:
+def _tarball(files: Mapping[str, str], folder: str = "package") -> bytes:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:
         for name, content in files.items():
-            info = tarfile.TarInfo(f"package/{name}")
+            info = tarfile.TarInfo(f"{folder}/{name}")
             info.size, info.mode = len(content.encode()), 0o755
             archive.addfile(info, io.BytesIO(content.encode()))
     return gzip.compress(data.getvalue(), mtime=0)

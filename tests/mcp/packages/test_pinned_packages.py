@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from pathlib import Path
 
 import msgspec
@@ -413,3 +414,23 @@ async def test_a_server_takes_less_than_100_mb(hosted: Hosted, index: Indexes, l
     assert process is not None
     assert process.memory_bytes is not None
     assert process.memory_bytes < 100_000_000, "one process: no npm and no uv stays beside it"
+
+
+@pytest.mark.parametrize("scripts", [False, True])
+async def test_nothing_is_built_before_the_person_agreed(
+    hosted: Hosted, index: Indexes, tmp_path: Path, scripts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    mark = tmp_path / "ran"
+    project = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
+    code = f"open({str(mark)!r}, 'w').close()\n"
+    index.source("tiny-server", "1.0.0", {"pyproject.toml": project, "own.py": code})
+    view = await hosted.add(ServerInput(name="Tiny", command_line="uvx tiny-server", scripts=scripts), agree=False)
+    assert not await asyncio.to_thread(mark.exists)
+    if scripts:
+        # uvx builds it where it is started, once that is allowed.
+        assert view.consent is not None, view.last_error
+        assert view.consent.argv[-1] == "tiny-server"
+        assert view.consent.installs == ()
+    else:
+        assert "tiny-server must be built here, which runs code of its packages" in view.last_error

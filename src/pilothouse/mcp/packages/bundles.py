@@ -20,7 +20,7 @@ import msgspec
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.mcp.packages.bundle_reading import Unpacking, read_bundle, unpack_bundle
 from pilothouse.mcp.packages.facts import Unpacked, clean
-from pilothouse.mcp.packages.failures import must_be_built, not_built
+from pilothouse.mcp.packages.failures import MustBeBuilt, must_be_built
 from pilothouse.mcp.packages.pins import Pin, asked_for
 from pilothouse.mcp.packages.running import Job, run
 from pilothouse.mcp.packages.tools import Tools
@@ -153,7 +153,7 @@ class Bundles:
         argv = (uv, "sync", "--quiet", "--no-dev", *builds, "--python", sys.executable, "--directory", str(folder))
         done = await run(Job(argv=argv, folder=folder, variables=variables, runs_code=True))
         if not done.ok and not pin.scripts and must_be_built(done.said):
-            raise not_built(pin.name)
+            raise MustBeBuilt(pin.name)
         if not done.ok:
             why = clean(done.said.strip().splitlines()[0]) if done.said.strip() else "uv says nothing"
             raise PilothouseError("server_failed", f"What {pin.name} needs could not be installed: {why}.")

@@ -43,6 +43,15 @@ class NoSuchPackage(PilothouseError):
         super().__init__("bad_request", message, fix="Check its name and version.")
 
 
+class MustBeBuilt(PilothouseError):
+    """Something is offered only in a form that runs code of its own before it is installed."""
+
+    def __init__(self, name: str) -> None:
+        message = f"{visible(name)} must be built here, which runs code of its packages before it is installed."
+        fix = "If you trust it, allow its install scripts and try again."
+        super().__init__("server_failed", message, fix=fix)
+
+
 def not_found(wanted: Wanted, said: str = "") -> NoSuchPackage:
     """Return that there is no such package, or no such version of it."""
     if wanted.version and not _NO_PACKAGE.search(said):
@@ -107,20 +116,14 @@ def _not_for_us(wanted: Wanted, said: str) -> PilothouseError:
             f"{name} needs another version of Python than this machine has.",
             fix="Install that version of Python, and try again.",
         )
-    if wanted.kind == "pypi" and not wanted.scripts and must_be_built(said):
-        return not_built(wanted.name)
+    if wanted.kind == "pypi" and must_be_built(said):
+        return MustBeBuilt(wanted.name)
     return _other(wanted, said)
 
 
 def must_be_built(said: str) -> bool:
     """Return whether uv failed because it was not allowed to build anything."""
     return _BUILDS.search(said) is not None
-
-
-def not_built(name: str) -> PilothouseError:
-    """Return that something must be built, which the person did not allow."""
-    message = f"{visible(name)} must be built here, which runs code of its packages before it is installed."
-    return PilothouseError("server_failed", message, fix="If you trust it, allow its install scripts and try again.")
 
 
 def _other(wanted: Wanted, said: str) -> PilothouseError:

@@ -62,7 +62,7 @@ class PackageIndex:
             failed = self._failed.pop(wanted.text, None)
             if failed is not None and time.monotonic() - failed[0] < limits.RESOLVE_AGAIN:
                 self._failed[wanted.text] = failed
-                raise PilothouseError(failed[1].code, failed[1].message, fix=failed[1].fix)
+                raise failed[1].with_traceback(None)
             lock = await self._resolved(wanted)
             self._remember(wanted.text, lock)
             # Who is shown the newest agrees to it by its version.

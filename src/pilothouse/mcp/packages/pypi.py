@@ -26,6 +26,7 @@ from pilothouse.types import limits
 _PINNED = re.compile(r"^([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?==([^\s;\\]+)", re.M)
 _YANKED = re.compile(r"(?i)warning:.*\byanked\b.*")
 _NEEDS_PYTHON = re.compile(r"(?i)requires-python|Python\s?[<>=]|does not satisfy Python")
+_WHEELS = ("--only-binary", ":all:")
 _INDEXES = ("UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX", "UV_EXTRA_INDEX_URL")
 
 
@@ -97,10 +98,11 @@ class PyPI:
 
     async def _compile(self, wanted: Wanted, option: str, python: str) -> Done:
         uv = await asyncio.to_thread(self._tools.uv)
-        words = ("pip", "compile", "-", option, "--no-header", "--no-annotate", "--python", python, *_builds(wanted))
+        # Before the person agreed nothing is built, whatever the file of servers says.
+        words = ("pip", "compile", "-", option, "--no-header", "--no-annotate", "--python", python, *_WHEELS)
         given = "\n".join((wanted.spoken, *wanted.requirements, "")).encode()
         with tempfile.TemporaryDirectory(prefix="pilothouse-uv-") as folder:
-            return await self._run((uv, *words), Path(folder), given=given, runs_code=wanted.scripts)
+            return await self._run((uv, *words), Path(folder), given=given)
 
     async def _newest_python(self) -> str:
         """Return the newest other Python of this machine; empty where ours is that."""
@@ -114,13 +116,12 @@ class PyPI:
         uv, version = await asyncio.to_thread(self._tools.uv), _version_of(wanted, found.text)
         with tempfile.TemporaryDirectory(prefix="pilothouse-uv-") as made:
             target = Path(made) / "it"
-            words = ("pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "--target", str(target))
+            words = ("pip", "install", "--quiet", "--no-deps", *_WHEELS, "--target", str(target))
             argv = (uv, *words, "--python", found.python, f"{wanted.name}=={version}")
             done = await self._run(argv, Path(made))
-            if not done.ok and not wanted.scripts:
+            if not done.ok:
                 raise explained(wanted, done.said)
-            # One that must be built is taken at its name: nothing of it is looked at before the person agreed.
-            programs, about = await asyncio.to_thread(_of_wheel, target) if done.ok else ((wanted.name,), {})
+            programs, about = await asyncio.to_thread(_of_wheel, target)
         return PackageFacts(
             kind="pypi",
             name=wanted.name,
@@ -156,7 +157,7 @@ class _Compiled(msgspec.Struct, frozen=True):
 
 
 def _builds(wanted: Wanted) -> tuple[str, ...]:
-    return () if wanted.scripts else ("--only-binary", ":all:")
+    return () if wanted.scripts else _WHEELS
 
 
 def _index_of_pip() -> dict[str, str]:

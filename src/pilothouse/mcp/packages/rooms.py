@@ -14,6 +14,7 @@ import msgspec
 
 from pilothouse.mcp.packages.bundles import HERE, Bundles
 from pilothouse.mcp.packages.facts import Unpacked
+from pilothouse.mcp.packages.failures import MustBeBuilt
 from pilothouse.mcp.packages.index import AskAdvisories, PackageIndex, no_advisories
 from pilothouse.mcp.packages.locks import Lock
 from pilothouse.mcp.packages.pins import PackageKind, Pin, Wanted, wanted_of
@@ -44,7 +45,13 @@ class PackageRooms:
             return None
         lock = await asyncio.to_thread(_recent, room, wanted)
         if lock is None:
-            lock = await self.index.lock(wanted)
+            try:
+                lock = await self.index.lock(wanted)
+            except MustBeBuilt:
+                if not wanted.scripts:
+                    raise
+                # Building runs its code, and nobody agreed to that yet: its starter does it, after the consent.
+                return None
             await asyncio.to_thread(_keep, room, lock)
         return lock.pin
 
