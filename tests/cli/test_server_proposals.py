@@ -175,3 +175,11 @@ def test_a_bundle_is_added_by_its_path_and_a_file_that_is_none_is_told(home: Pat
     added = pilothouse(home, "mcp", "add", "--set", "Word=a b", str(good))
     assert (added.code, added.out) == (3, "bundled\n"), added
     assert not echo.was_started
+    before = servers_of(home)[0]["package"]
+    assert isinstance(before, dict)
+    edited = pilothouse(home, "mcp", "edit", "bundled", "--name", "Other", "--install-scripts")
+    assert edited.out.startswith("other: "), edited
+    (kept,) = servers_of(home)
+    # It is still that bundle, and no command of its own.
+    assert kept["package"] == {**before, "scripts": True}
+    assert (before["type"], kept["name"]) == ("mcpb", "Other")

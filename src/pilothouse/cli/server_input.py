@@ -29,6 +29,7 @@ _NAME = "The name to show; its lower-cased form is the prefix of its tools."
 _READ = "the value is asked for, or read from what is piped in, and kept as a secret."
 _SECRET = f"What ${{secret:NAME}} in its texts stands for; {_READ}"
 _CANNOT_SEND = "Nothing it is told leaves this machine: you vouch for that."
+_SCRIPTS = "Whether its package may run scripts when it is installed, or be built."
 _SANDBOX = "Hold it in a sandbox: it can write to its folder only."
 
 
@@ -66,6 +67,7 @@ class ServerForm(KeyForm):
     cannot_send: Annotated[bool | None, given("--cannot-send/--can-send", help=_CANNOT_SEND)] = None
     sandbox: Annotated[bool | None, given(help=_SANDBOX)] = None
     network: Annotated[bool | None, given(help="Whether it may use the network in its sandbox.")] = None
+    install_scripts: Annotated[bool | None, given(help=_SCRIPTS)] = None
     root: Annotated[list[str] | None, given(metavar="FOLDER", help="A folder that it is told it may work in.")] = None
     trust_certificate: Annotated[
         str | None, given(metavar="SHA256", help="Accept exactly this certificate of the URL.")
@@ -145,11 +147,14 @@ def _is_address(word: str) -> bool:
 
 def changed_server(now: ServerView, form: ServerForm) -> ServerInput:
     """Return a server as it is, with what was given changed; secrets that are not given stay."""
-    kept = now.settings
+    kept, is_bundle = now.settings, now.package.type == "mcpb"
     there = ServerInput(
         name=now.name,
         enabled=now.enabled,
-        command_line=now.address if now.transport == "stdio" else None,
+        command_line=now.address if now.transport == "stdio" and not is_bundle else None,
+        bundle=now.package.identifier if is_bundle else None,
+        command=now.package.runtime_hint if is_bundle else None,
+        args=kept.args if is_bundle else (),
         url=kept.url if now.transport == "http" else None,
         env={name: None for name, value in kept.env.items() if value.startswith(_KEPT)},
         plain_env={name: value for name, value in kept.env.items() if not value.startswith(_KEPT)},
@@ -163,10 +168,12 @@ def changed_server(now: ServerView, form: ServerForm) -> ServerInput:
 
 def _filled(there: ServerInput, form: ServerForm) -> ServerInput:
     """Return the input with what the form has; a command replaces a URL and the other way round."""
+    if form.url is not None or form.command_line is not None:
+        there = msgspec.structs.replace(there, url=None, command_line=None, command=None, args=(), bundle=None)
     if form.url is not None:
-        there = msgspec.structs.replace(there, url=form.url, command_line=None, command=None, args=())
+        there = msgspec.structs.replace(there, url=form.url)
     if form.command_line is not None:
-        there = msgspec.structs.replace(there, command_line=form.command_line, url=None, command=None, args=())
+        there = msgspec.structs.replace(there, command_line=form.command_line, url=None)
     plain_env = _pairs(form.env, "=", "--env NAME=VALUE")
     plain_headers = _pairs(form.header, ":", "--header 'Name: value'")
     secret_env = {name: read_secret(f"value of {name}") for name in form.secret_env or ()}
@@ -181,6 +188,7 @@ def _filled(there: ServerInput, form: ServerForm) -> ServerInput:
         "read_only": form.read_only,
         "cannot_send": form.cannot_send,
         "sandbox": form.sandbox,
+        "scripts": form.install_scripts,
         # Without a sandbox nothing keeps it off the network.
         "network": True if form.sandbox is False and form.network is None else form.network,
         "trusted_certificate": form.trust_certificate,
