@@ -62,9 +62,7 @@ def tides(url: str, **more: Any) -> Json:
     return official_entry(TIDES, "High and low water for every harbour.", version="2.1.0", **given)
 
 
-MOORING = smithery_entry(
-    "@quay/mooring", "Finds a berth for the night.", title="Mooring", verified=True, uses=12_431
-)
+MOORING = smithery_entry("@quay/mooring", "Finds a berth for the night.", title="Mooring", verified=True, uses=12_431)
 
 
 def snippet(**servers: Json) -> str:
