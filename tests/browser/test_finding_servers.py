@@ -23,6 +23,7 @@ from tests.browser.width import fits
 from tests.support.axe import serious_problems
 from tests.support.console import Console
 from tests.support.mcp_gateway import Streamable, serving
+from tests.support.package_indexes import Indexes, indexes
 from tests.support.registry_server import (
     OfficialServer,
     SmitheryServer,
@@ -37,8 +38,6 @@ from tests.support.tiny_http import Answer, Request, TinyHttp
 from tests.support.waiting import eventually
 
 KEY = "a-key-of-the-harbour-office"
-# A package is looked up and installed from its registry meanwhile.
-INSTALLING_MS = 120_000
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -65,9 +64,20 @@ async def smithery() -> AsyncIterator[SmitheryServer]:
         yield server
 
 
+@pytest_asyncio.fixture(loop_scope="session")
+async def index(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Indexes]:
+    """An index of packages, with none in it."""
+    async with indexes(monkeypatch) as made:
+        yield made
+
+
 @pytest.fixture
 def own(
-    tmp_path: Path, official: OfficialServer, smithery: SmitheryServer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    official: OfficialServer,
+    smithery: SmitheryServer,
+    index: Indexes,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Studio]:
     """A product that knows these registries and no others, at home in an empty folder."""
     home = tmp_path / "person"
@@ -122,33 +132,56 @@ async def test_a_server_is_found_by_words_and_called_in_six_clicks(
 
 @pytest.mark.case("REG-16", "AUT-03")
 async def test_a_package_that_was_found_is_installed_and_called_in_six_clicks(
-    own: Studio, browser_context: BrowserContext, official: OfficialServer
+    own: Studio, browser_context: BrowserContext, official: OfficialServer, index: Indexes
 ) -> None:
-    package = npm("@modelcontextprotocol/server-sequential-thinking", "2026.8.31")
-    official.entries.append(official_entry("io.github.mcp/thinking", title="Thinking", packages=[package]))
+    index.node("tiny-server", "1.0.0")
+    entry = official_entry("io.github.tiny/server", title="Tiny", packages=[npm("tiny-server", "1.0.0")])
+    official.entries.append(entry)
     began = time.monotonic()
     finder, hand = await newcomer(own, browser_context)
-    await finder.box.fill("thinking")
-    await hand.click(finder.option("Thinking").first)
-    await finder.configuring("Thinking")
+    await finder.box.fill("tiny")
+    await hand.click(finder.option("io.github.tiny/server"))
+    await finder.configuring("Tiny")
     await expect(finder.dialog).to_contain_text("No authentication required.")
     await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
-    consent = finder.page.get_by_role("dialog", name="Start “Thinking”?")
+    consent = finder.page.get_by_role("dialog", name="Start “Tiny”?")
     installs = consent.get_by_role("list", name="What is installed first")
-    await expect(installs).to_contain_text(
-        "2026.8.31 of npm is installed into a folder of its own", timeout=INSTALLING_MS
-    )
+    await expect(installs).to_contain_text("tiny-server 1.0.0 of npm is installed into a folder of its own")
     assert await serious_problems(finder.page) == []
     await hand.click(consent.get_by_role("button", name="Start this server"))
-    chip = finder.rooms.chip("Thinking")
-    await expect(chip).to_contain_text("Installing…", timeout=INSTALLING_MS)
-    await expect(chip).to_have_text("Connected (1 tool)", timeout=INSTALLING_MS)
-    step = call(
-        "sequentialthinking", "thinking", thought="Ahoy", nextThoughtNeeded=False, thoughtNumber=1, totalThoughts=1
-    )
-    await first_call(own, finder.page, hand, step)
+    await finder.rooms.connected("Tiny", 1)
+    await first_call(own, finder.page, hand, call("where", "tiny"))
     print(f"a package found by words: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
     assert hand.clicks <= 6
+
+
+async def test_a_newer_version_is_looked_for_shown_and_taken(finder: Finder, index: Indexes, console: Console) -> None:
+    console.expect_restart()
+    index.node("tiny-server", "1.0.0")
+    await finder.open()
+    await finder.ask("npx -y tiny-server@1.0.0")
+    await finder.page.keyboard.press("Enter")
+    await finder.configuring("tiny-server")
+    await finder.press("Add")
+    await finder.press("Start this server")
+    await finder.rooms.connected("tiny-server", 1)
+    row = await finder.rooms.select("tiny-server")
+    await expect(row).to_contain_text("1.0.0, pinned")
+    await row.get_by_role("button", name="Look for a newer version").click()
+    await expect(finder.dialog.get_by_role("status")).to_contain_text("1.0.0")
+    await expect(finder.dialog.get_by_role("button", name="Update")).to_have_count(0)
+    await finder.dialog.get_by_role("button", name="Close").last.click()
+    index.node("tiny-server", "1.1.0")
+    finder.rooms.studio.restart()
+    await finder.rooms.settings()
+    row = await finder.rooms.select("tiny-server")
+    await row.get_by_role("button", name="Look for a newer version").click()
+    await expect(finder.dialog).to_contain_text("Version: was 1.0.0, is 1.1.0.")
+    assert await serious_problems(finder.page) == []
+    await expect(finder.dialog.get_by_role("button", name="Not now")).to_be_focused()
+    await finder.press("Update to 1.1.0")
+    await expect(finder.dialog).to_have_count(0)
+    await expect(row).to_contain_text("1.1.0, pinned")
 
 
 async def test_a_pasted_snippet_is_called_in_six_clicks(own: Studio, browser_context: BrowserContext) -> None:
