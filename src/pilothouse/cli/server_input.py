@@ -106,9 +106,10 @@ def over(there: ServerInput, given: ServerInput) -> ServerInput:
         if value != getattr(usual, name):
             before = getattr(there, name)
             changes[name] = {**before, **value} if isinstance(value, dict) else value
-    for one, other in (("env", "plain_env"), ("plain_env", "env"), ("headers", "plain_headers")):
+    for one, other in (("env", "plain_env"), ("headers", "plain_headers")):
+        # What was given readable is no secret any more, and the other way round.
+        changes[one] = {**_without(getattr(there, one), getattr(given, other)), **getattr(given, one)}
         changes[other] = {**_without(getattr(there, other), getattr(given, one)), **getattr(given, other)}
-    changes["plain_headers"] = {**_without(there.plain_headers, given.headers), **given.plain_headers}
     named = {f"env:{name}" for name in (*given.env, *given.plain_env)}
     named |= {f"header:{name}" for name in (*given.headers, *given.plain_headers)}
     changes["keys"] = {each: key for each, key in there.keys.items() if each not in named}

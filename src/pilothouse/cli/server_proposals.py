@@ -109,7 +109,9 @@ async def _proposed(api: ClientApi, thing: Thing, form: AnyForm) -> tuple[Server
     """Return the server that something stands for, and the keys of which nobody knows yet what they are for."""
     aside, options, named = messages(), options_of(form), named_keys(form)
     found = await _recognised(api, thing)
-    aside.line(one_line(found.what))
+    if not re.fullmatch(r"(https?|wss?)://\S+", thing.text) or len(found.proposals) != 1 or found.proposals[0].fields:
+        # A plain address says by itself what it is.
+        aside.line(one_line(found.what))
     proposal = await _chosen(found.proposals, form.choose, aside)
     for note in (*proposal.warnings, *proposal.notes):
         aside.line(f"  {one_line(note)}", "yellow" if note in proposal.warnings else "dim")

@@ -313,6 +313,7 @@ def test_nothing_typed_is_nothing_to_add(text: str) -> None:
         ("docker run -e A-B=1 x", "cannot be the name"),
         ("https://", "Words"),
         ("A=1 B=2", "Words"),
+        ("ftp://example.com/mcp", "is not an address; it begins with http://"),
     ],
 )
 def test_what_is_broken_is_one_sentence(text: str, sentence: str) -> None:

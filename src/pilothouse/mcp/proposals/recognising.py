@@ -152,7 +152,7 @@ def _line_reading(text: str, asked: Asked) -> Reading:
     is_short = len(text) <= limits.SIGN_IN_URL_CHARS
     if is_short and (repository := repositories.named(text)) is not None:
         return Reading(what=f"A repository at {repository.host}.", repository=repository, words=repository.words)
-    if addresses.ADDRESS.fullmatch(text):
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]{1,20}://\S+", text):
         made = addresses.proposal_of(addresses.Address(text))
         return Reading(what=f"A server at the address {made.runs}.", proposals=(made,))
     if len(text) > limits.PROPOSAL_LINE_CHARS:
