@@ -49,7 +49,9 @@ def finder(rooms: Rooms) -> Finder:
 
 
 @pytest.mark.case("REG-06")
-async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finder) -> None:
+async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finder, places: Places) -> None:
+    other = official_entry("io.github.other/harbour", title="Harbour", remotes=[remote("https://other.example/mcp")])
+    places.official.entries.append(other)
     await finder.open()
     await expect(finder.options).to_have_count(0)
     await expect(finder.dialog.get_by_role("button", name="Add", exact=True)).to_have_count(0)
@@ -57,7 +59,10 @@ async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finde
         await finder.page.keyboard.press(key)
     await expect(finder.dialog).to_have_accessible_name("Add a server")
     # Words alone choose nothing where several fit.
-    await finder.ask("r")
+    await finder.ask("harbour")
+    await expect(finder.options).to_have_count(2)
+    await finder.page.keyboard.press("Enter")
+    await expect(finder.dialog).to_have_accessible_name("Add a server")
     await finder.box.fill("zzzz-nothing")
     await expect(finder.dialog.get_by_role("status").first).to_contain_text("Nothing found")
     await finder.page.keyboard.press("Enter")
