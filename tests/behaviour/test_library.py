@@ -14,6 +14,7 @@ import pytest
 from pilothouse import Host, ItemCreated, ItemDelta, PilothouseError, ServerInput, Source, Tools
 from tests.support.commands import environment, server
 from tests.support.mcp_servers import scripted
+from tests.support.package_indexes import indexes
 from tests.support.source import ROOT
 
 PATIENCE = 20.0
@@ -236,3 +237,28 @@ async def test_what_an_answer_took_includes_turns_that_were_only_calls(home: Pat
         answer = await (await host.start()).send("Go")
         assert await answer.text() == "Done."
         assert (answer.usage.input, answer.usage.output) == (300, 30)
+
+
+async def test_a_program_adds_what_a_line_says_updates_it_and_writes_it_down_for_another(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with indexes(monkeypatch) as index, Host(home) as host:
+        index.python("tiny-server", "1.0.0")
+        found = await host.servers.recognise("claude mcp add tiny -e TINY_TOKEN=YOUR_TOKEN -- uvx tiny-server")
+        (proposal,) = found.proposals
+        assert [(field.id, field.secret) for field in proposal.fields] == [("env:TINY_TOKEN", True)]
+        server = await host.servers.filled(proposal, keys={"env:TINY_TOKEN": "tok-0123456789"})
+        added = await host.servers.add(server)
+        assert added.consent is not None
+        await host.servers.consent("tiny", added.consent.fingerprint)
+        assert (await host.servers.test("tiny")).ok
+        index.python("tiny-server", "1.1.0")
+        newer = await host.servers.newer("tiny")
+        assert (newer.version, newer.newest) == ("1.0.0", "1.1.0")
+        assert newer.consent is not None
+        await host.servers.update("tiny", newer.newest, newer.consent.fingerprint)
+        assert (await host.servers.test("tiny")).ok
+        assert (await host.servers.find("tiny")).package.version == "1.1.0"
+        snippet = await host.servers.export("tiny", "vscode")
+        assert "tiny-server==1.1.0" in snippet.text
+        assert "tok-0123456789" not in snippet.text

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.browser.rooms import Rooms
-from tests.support.registry_server import official_entry, remote, smithery_entry
+from tests.browser.studio import Studio
+from tests.support.mcp_gateway import Streamable, serving
+from tests.support.package_indexes import Indexes, indexes
+from tests.support.registry_server import (
+    OfficialServer,
+    SmitheryServer,
+    official_entry,
+    pointing,
+    remote,
+    smithery_entry,
+)
+from tests.support.tiny_http import Answer, Request
 
 Json = dict[str, Any]
 
@@ -68,3 +84,41 @@ MOORING = smithery_entry("@quay/mooring", "Finds a berth for the night.", title=
 def snippet(**servers: Json) -> str:
     """Return servers as other programs' settings list them."""
     return json.dumps({"mcpServers": servers}, indent=2)
+
+
+KEY = "a-key-of-the-harbour-office"
+
+
+@dataclass
+class Places:
+    """Where servers are found, and the product that looks there and nowhere else."""
+
+    official: OfficialServer
+    smithery: SmitheryServer
+    index: Indexes
+    studio: Studio
+
+
+def _guarded(behind: Streamable) -> Callable[[Request], Answer]:
+    """Answer to the key only."""
+    return lambda request: behind(request) if request.headers.get("x-tides-key") == KEY else Answer(401)
+
+
+@asynccontextmanager
+async def opened(folder: Path, patch: pytest.MonkeyPatch) -> AsyncIterator[Places]:
+    """Registries with a server each, an empty index of packages, and the product of a person with an empty home."""
+    home = folder / "person"
+    home.mkdir()
+    patch.setenv("HOME", str(home))
+    async with (
+        serving(_guarded(Streamable())) as gateway,
+        OfficialServer([tides(f"{gateway.url}/mcp")]) as official,
+        SmitheryServer([MOORING]) as smithery,
+        indexes(patch) as index,
+    ):
+        patch.setenv("PILOTHOUSE_REGISTRIES", pointing(official=official, smithery=smithery))
+        places = Places(official, smithery, index, Studio(folder / "home"))
+        try:
+            yield places
+        finally:
+            places.studio.server.close()

@@ -1,82 +1,43 @@
-"""Servers are found by words, pasted or dropped, filled in where something is open, and then work."""
+"""Servers are found by words, pasted or dropped, and filled in where something is open; and the other ways to them."""
 
 from __future__ import annotations
 
-import json
 import sys
-import time
-import zipfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, expect
 
-from tests.browser.approving import call
-from tests.browser.finding import MOORING, TIDES, Finder, snippet, tides
-from tests.browser.rooms import SCRIPTED, Rooms, server_of
+from tests.browser.finding import TIDES, Finder, Places, opened, snippet
+from tests.browser.rooms import SCRIPTED, Rooms
 from tests.browser.studio import Studio
 from tests.browser.test_drops import drop
-from tests.browser.test_server_keys import Hand, first_call, kept
+from tests.browser.test_server_keys import kept
 from tests.browser.width import fits
 from tests.support.axe import serious_problems
 from tests.support.console import Console
 from tests.support.mcp_gateway import Streamable, serving
 from tests.support.registry_server import (
     OfficialServer,
-    SmitheryServer,
-    npm,
     official_entry,
-    pointing,
     remote,
     smithery_details,
     smithery_entry,
 )
-from tests.support.tiny_http import Answer, Request, TinyHttp
 from tests.support.waiting import eventually
 
-KEY = "a-key-of-the-harbour-office"
-# A package is looked up and installed from its registry meanwhile.
-INSTALLING_MS = 120_000
-
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def gateway() -> AsyncIterator[TinyHttp]:
-    """A server at an address, which answers to its key only."""
-    behind = Streamable()
-
-    def door(request: Request) -> Answer:
-        return behind(request) if request.headers.get("x-tides-key") == KEY else Answer(401)
-
-    async with serving(door) as served:
-        yield served
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def official(gateway: TinyHttp) -> AsyncIterator[OfficialServer]:
-    async with OfficialServer([tides(f"{gateway.url}/mcp")]) as server:
-        yield server
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def smithery() -> AsyncIterator[SmitheryServer]:
-    async with SmitheryServer([MOORING]) as server:
-        yield server
+async def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Places]:
+    async with opened(tmp_path, monkeypatch) as made:
+        yield made
 
 
 @pytest.fixture
-def own(
-    tmp_path: Path, official: OfficialServer, smithery: SmitheryServer, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Studio]:
-    """A product that knows these registries and no others, at home in an empty folder."""
-    home = tmp_path / "person"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("PILOTHOUSE_REGISTRIES", pointing(official=official, smithery=smithery))
-    made = Studio(tmp_path / "home")
-    yield made
-    made.server.close()
+def own(places: Places) -> Studio:
+    return places.studio
 
 
 @pytest.fixture
@@ -84,154 +45,13 @@ def finder(rooms: Rooms) -> Finder:
     return Finder(rooms)
 
 
-async def newcomer(own: Studio, browser_context: BrowserContext) -> tuple[Finder, Hand]:
-    """Someone who comes to the empty page, and presses what it offers."""
-    page = (await own.open(browser_context)).page
-    hand, finder = Hand(), Finder(Rooms(page, own))
-    await hand.click(page.get_by_role("link", name="Add an MCP server"))
-    await expect(finder.box).to_be_focused()
-    return finder, hand
-
-
-# --- from the empty page to a first call ----------------------------------------------------------
-
-
-@pytest.mark.case("REG-04", "REG-16", "AUT-01")
-async def test_a_server_is_found_by_words_and_called_in_six_clicks(
-    own: Studio, browser_context: BrowserContext
-) -> None:
-    began = time.monotonic()
-    finder, hand = await newcomer(own, browser_context)
-    await finder.box.fill("tide harbour")
-    await hand.click(finder.option("Tide tables"))
-    await finder.configuring("Tide tables")
-    key = finder.field("Tides key")
-    await expect(key).to_be_focused()
-    await expect(finder.dialog).to_contain_text("A key of the harbour office.")
-    assert await serious_problems(finder.page) == []
-    await key.fill(KEY)
-    assert "X-Tides-Key" not in await finder.dialog.inner_text()
-    await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
-    await finder.rooms.connected("Tide tables", 1)
-    await first_call(own, finder.page, hand, call("echo", "tide_tables"))
-    print(f"found by words: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
-    assert hand.clicks <= 6
-    assert KEY not in kept(own)
-    assert server_of(own, "Tide tables")["source"]["name"] == TIDES
-
-
-@pytest.mark.case("REG-16", "AUT-03")
-async def test_a_package_that_was_found_is_installed_and_called_in_six_clicks(
-    own: Studio, browser_context: BrowserContext, official: OfficialServer
-) -> None:
-    package = npm("@modelcontextprotocol/server-sequential-thinking", "2026.8.31")
-    official.entries.append(official_entry("io.github.mcp/thinking", title="Thinking", packages=[package]))
-    began = time.monotonic()
-    finder, hand = await newcomer(own, browser_context)
-    await finder.box.fill("thinking")
-    await hand.click(finder.option("Thinking").first)
-    await finder.configuring("Thinking")
-    await expect(finder.dialog).to_contain_text("No authentication required.")
-    await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
-    consent = finder.page.get_by_role("dialog", name="Start “Thinking”?")
-    installs = consent.get_by_role("list", name="What is installed first")
-    await expect(installs).to_contain_text(
-        "2026.8.31 of npm is installed into a folder of its own", timeout=INSTALLING_MS
-    )
-    assert await serious_problems(finder.page) == []
-    await hand.click(consent.get_by_role("button", name="Start this server"))
-    chip = finder.rooms.chip("Thinking")
-    await expect(chip).to_contain_text("Installing…", timeout=INSTALLING_MS)
-    await expect(chip).to_have_text("Connected (1 tool)", timeout=INSTALLING_MS)
-    step = call(
-        "sequentialthinking", "thinking", thought="Ahoy", nextThoughtNeeded=False, thoughtNumber=1, totalThoughts=1
-    )
-    await first_call(own, finder.page, hand, step)
-    print(f"a package found by words: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
-    assert hand.clicks <= 6
-
-
-async def test_a_pasted_snippet_is_called_in_six_clicks(own: Studio, browser_context: BrowserContext) -> None:
-    began = time.monotonic()
-    finder, hand = await newcomer(own, browser_context)
-    harbour = {"command": sys.executable, "args": [str(SCRIPTED)], "env": {"HARBOUR_TOKEN": "${HARBOUR_TOKEN}"}}
-    await finder.box.fill(snippet(harbour=harbour))
-    await expect(finder.dialog.get_by_role("status").first).to_contain_text("A server in a snippet of settings.")
-    await hand.click(finder.option("harbour"))
-    await finder.configuring("harbour")
-    await finder.field("Harbour token").fill(KEY)
-    assert "HARBOUR_TOKEN" not in await finder.dialog.inner_text()
-    await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
-    await hand.click(finder.dialog.get_by_role("button", name="Start this server"))
-    await finder.rooms.connected("harbour", 16)
-    await first_call(own, finder.page, hand, call("echo", "harbour", text="ahoy"))
-    print(f"a pasted snippet: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
-    assert hand.clicks <= 6
-    assert KEY not in kept(own)
-
-
-def bundle_of(folder: Path) -> Path:
-    """Write a bundle with a server that wants a folder and a key."""
-    manifest = {
-        "manifest_version": "0.3",
-        "name": "harbour-log",
-        "display_name": "Harbour log",
-        "version": "1.2.0",
-        "description": "Writes down who came and went.",
-        "author": {"name": "The harbour office"},
-        "server": {
-            "type": "python",
-            "entry_point": "server/main.py",
-            "mcp_config": {
-                "command": "python3",
-                "args": ["${__dirname}/server/main.py"],
-                "env": {"LOG_KEY": "${user_config.key}", "LOG_FOLDER": "${user_config.folder}"},
-            },
-        },
-        "user_config": {
-            "key": {
-                "type": "string",
-                "title": "Log key",
-                "description": "Of the office.",
-                "sensitive": True,
-                "required": True,
-            },
-            "folder": {"type": "directory", "title": "Where to write", "description": "", "required": True},
-        },
-    }
-    path = folder / "harbour-log.mcpb"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("manifest.json", json.dumps(manifest))
-        archive.writestr("server/main.py", SCRIPTED.read_text(encoding="utf-8"))
-    return path
-
-
-@pytest.mark.case("SRV-26")
-async def test_a_dropped_bundle_is_called_in_six_clicks(
-    own: Studio, browser_context: BrowserContext, tmp_path: Path
-) -> None:
-    began = time.monotonic()
-    finder, hand = await newcomer(own, browser_context)
-    await drop(finder.page, finder.dialog, str(bundle_of(tmp_path)))
-    # Whoever drops a file means it: its form comes at once.
-    await finder.configuring("Harbour log")
-    await expect(finder.dialog).to_contain_text("Writes down who came and went.")
-    await finder.field("Log key").fill(KEY)
-    await finder.dialog.get_by_label("Where to write").fill(str(tmp_path))
-    assert await serious_problems(finder.page) == []
-    await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
-    await hand.click(finder.dialog.get_by_role("button", name="Start this server"))
-    await finder.rooms.connected("Harbour log", 16)
-    await first_call(own, finder.page, hand, call("echo", "harbour_log", text="ahoy"))
-    print(f"a dropped bundle: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
-    assert hand.clicks <= 6
-
-
 # --- the box and what it finds --------------------------------------------------------------------
 
 
 @pytest.mark.case("REG-06")
-async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finder) -> None:
+async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finder, places: Places) -> None:
+    other = official_entry("io.github.other/harbour", title="Harbour", remotes=[remote("https://other.example/mcp")])
+    places.official.entries.append(other)
     await finder.open()
     await expect(finder.options).to_have_count(0)
     await expect(finder.dialog.get_by_role("button", name="Add", exact=True)).to_have_count(0)
@@ -239,7 +59,10 @@ async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finde
         await finder.page.keyboard.press(key)
     await expect(finder.dialog).to_have_accessible_name("Add a server")
     # Words alone choose nothing where several fit.
-    await finder.ask("r")
+    await finder.ask("harbour")
+    await expect(finder.options).to_have_count(2)
+    await finder.page.keyboard.press("Enter")
+    await expect(finder.dialog).to_have_accessible_name("Add a server")
     await finder.box.fill("zzzz-nothing")
     await expect(finder.dialog.get_by_role("status").first).to_contain_text("Nothing found")
     await finder.page.keyboard.press("Enter")
@@ -248,9 +71,9 @@ async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finde
 
 
 @pytest.mark.case("REG-02", "REG-05")
-async def test_a_registry_is_chosen_and_each_result_says_what_it_is(finder: Finder, official: OfficialServer) -> None:
+async def test_a_registry_is_chosen_and_each_result_says_what_it_is(finder: Finder, places: Places) -> None:
     markup = "<b>Bold</b> <img src=x onerror=alert(1)> \u202ereversed"
-    official.entries.append(
+    places.official.entries.append(
         official_entry(
             "io.github.old/harbour",
             markup,
@@ -334,9 +157,9 @@ async def test_what_is_broken_is_told_in_one_sentence_and_nothing_is_kept(
 
 
 async def test_a_registry_that_is_down_or_wants_a_key_is_told_quietly_and_the_other_answers(
-    finder: Finder, smithery: SmitheryServer, official: OfficialServer
+    finder: Finder, places: Places
 ) -> None:
-    smithery.key = "a-key-of-smithery"
+    places.smithery.key = "a-key-of-smithery"
     await finder.open()
     await finder.ask("harbour")
     await expect(finder.option("Tide tables")).to_be_visible()
@@ -354,7 +177,7 @@ async def test_a_registry_that_is_down_or_wants_a_key_is_told_quietly_and_the_ot
 
 @pytest.mark.case("SRV-26", "AUT-04")
 async def test_the_settings_of_a_schema_are_fields_and_a_list_of_folders_has_rows(
-    finder: Finder, smithery: SmitheryServer
+    finder: Finder, places: Places
 ) -> None:
     listed = smithery_entry("@quay/charts", "Reads charts.", title="Charts")
     schema = {
@@ -367,8 +190,8 @@ async def test_the_settings_of_a_schema_are_fields_and_a_list_of_folders_has_row
             "night": {"type": "boolean", "title": "Night colours"},
         },
     }
-    smithery.entries.append(listed)
-    smithery.details["@quay/charts"] = smithery_details(listed, schema=schema)
+    places.smithery.entries.append(listed)
+    places.smithery.details["@quay/charts"] = smithery_details(listed, schema=schema)
     await finder.open()
     await finder.ask("charts")
     await finder.option("Charts").click()
@@ -497,12 +320,12 @@ async def test_a_file_dropped_on_the_list_opens_what_it_is(finder: Finder, tmp_p
 
 @pytest.mark.parametrize("size", [(390, 844), (1280, 640)])
 async def test_the_dialog_fits_a_telephone_and_a_low_screen(
-    finder: Finder, official: OfficialServer, size: tuple[int, int]
+    finder: Finder, places: Places, size: tuple[int, int]
 ) -> None:
     page = finder.page
     await page.set_viewport_size({"width": size[0], "height": size[1]})
     long = "harbour-" * 12
-    official.entries.append(
+    places.official.entries.append(
         official_entry(
             f"io.github.long/{long}", "Words " * 30, title=long, remotes=[remote(f"https://{long[:40]}.example/{long}")]
         )
@@ -520,3 +343,32 @@ async def test_the_dialog_fits_a_telephone_and_a_low_screen(
     await fits(page)
     await expect(finder.dialog.get_by_role("button", name="Add", exact=True)).to_be_in_viewport()
     assert await serious_problems(page) == []
+
+
+async def test_a_newer_version_is_looked_for_shown_and_taken(finder: Finder, places: Places, console: Console) -> None:
+    console.expect_restart()
+    places.index.node("tiny-server", "1.0.0")
+    await finder.open()
+    await finder.ask("npx -y tiny-server@1.0.0")
+    await finder.page.keyboard.press("Enter")
+    await finder.configuring("tiny-server")
+    await finder.press("Add")
+    await finder.press("Start this server")
+    await finder.rooms.connected("tiny-server", 1)
+    row = await finder.rooms.select("tiny-server")
+    await expect(row).to_contain_text("1.0.0, pinned")
+    await row.get_by_role("button", name="Look for a newer version").click()
+    await expect(finder.dialog.get_by_role("status")).to_contain_text("1.0.0")
+    await expect(finder.dialog.get_by_role("button", name="Update")).to_have_count(0)
+    await finder.dialog.get_by_role("button", name="Close").last.click()
+    places.index.node("tiny-server", "1.1.0")
+    finder.rooms.studio.restart()
+    await finder.rooms.settings()
+    row = await finder.rooms.select("tiny-server")
+    await row.get_by_role("button", name="Look for a newer version").click()
+    await expect(finder.dialog).to_contain_text("Version: was 1.0.0, is 1.1.0.")
+    assert await serious_problems(finder.page) == []
+    await expect(finder.dialog.get_by_role("button", name="Not now")).to_be_focused()
+    await finder.press("Update to 1.1.0")
+    await expect(finder.dialog).to_have_count(0)
+    await expect(row).to_contain_text("1.1.0, pinned")

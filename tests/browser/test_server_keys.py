@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import BrowserContext, Locator, Page, expect
+from playwright.async_api import BrowserContext, Locator, expect
 
 from tests.browser.approving import add_any, call, open_reviewer, wait_until_connected
 from tests.browser.issuing import Sites, sites
+from tests.browser.newcomers import Hand, first_call
 from tests.browser.rooms import SCRIPTED, Rooms, gone, server_of
 from tests.browser.studio import Studio
 from tests.browser.width import fits
@@ -62,17 +63,6 @@ class Wanting:
     def starts(self) -> list[int]:
         """The process of each start."""
         return [int(each) for each in self._starts.read_text().split()] if self._starts.exists() else []
-
-
-class Hand:
-    """Clicks and counts."""
-
-    def __init__(self) -> None:
-        self.clicks = 0
-
-    async def click(self, what: Locator) -> None:
-        self.clicks += 1
-        await what.click()
 
 
 @pytest.fixture
@@ -178,16 +168,6 @@ def kept(studio: Studio) -> str:
     """Everything that is kept, as text."""
     found = map(content_of, list(studio.home.rglob("*")))
     return "\n".join(content.decode(errors="replace") for content in found if content is not None)
-
-
-async def first_call(studio: Studio, page: Page, hand: Hand, step: dict[str, Any]) -> None:
-    """Have a model call a tool in a new conversation, and allow it."""
-    await hand.click(page.get_by_role("button", name="New", exact=True))
-    studio.script([step], "It was done.")
-    await page.get_by_role("textbox", name="Message").fill("Do it")
-    await page.keyboard.press("Control+Enter")
-    await hand.click(page.locator("[data-dock]").get_by_role("button", name="Allow", exact=True))
-    await expect(page.get_by_role("region", name="Conversation")).to_contain_text("It was done.")
 
 
 @pytest.mark.case("AUT-06", "AUT-10")

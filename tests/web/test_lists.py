@@ -74,6 +74,8 @@ BOUNDED = {
     ("/api/models/catalogue", "problems"): "one for each provider that is configured",
     ("/api/servers", "servers"): FILE,
     ("/api/servers/status", "servers"): FILE,
+    ("/api/servers/import/files", "files"): "a fixed list of places, each looked at by name",
+    ("/api/servers/{id}/export", "notes"): "a few for each key of one server",
     ("/api/registries", "registries"): FILE,
     ("/api/registries/search", "servers"): "REGISTRY_HITS; `total` says how many there are",
     ("/api/registries/search", "notes"): "one for each registry",

@@ -54,7 +54,7 @@ export function Box({ asked, registries, listId, at, onMove, onChoose, onRegistr
       <Textarea
         className={classes.field}
         aria-label="Search, paste or drop a server"
-        placeholder="Search, or paste a command, an address, a link or a snippet"
+        placeholder="Search, or paste anything"
         data-autofocus
         autosize
         minRows={1}

@@ -29,6 +29,7 @@ interface Chosen {
 /** How far the dialog is. */
 type Step = { name: "find" } | { name: "registries" } | { name: "configure"; chosen: Chosen };
 
+const HINT = "Words, a package, a command, an address, a link, or a snippet out of a README.";
 const DROP = "Drop a bundle (.mcpb) or a settings file to add its servers.";
 
 /** Return what the box has to say in one line: what a text is, how many were found, or that it is looked for. */
@@ -40,6 +41,7 @@ function statusOf({ text, understood, found, isBusy, isOld }: Asked): string {
     if (shown === 0) return `Nothing found for “${text.trim()}”.`;
     return found.total > shown ? `The best ${shown} of ${found.total} servers` : shown === 1 ? "1 server" : `${shown} servers`;
   }
+  if (!text.trim()) return HINT;
   return isBusy ? "Looking…" : "";
 }
 

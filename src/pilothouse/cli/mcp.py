@@ -200,17 +200,18 @@ async def _switch_tools(api: ClientApi, server: ServerView, tools: Sequence[str]
     return 0
 
 
-# The same, for those who think of the connection.
 @command(app)
 async def update(name: ServerName, consent: ConsentTo = None) -> int:
-    """Look for a newer version of a server's package, and take it after you agree.
+    """Look for a newer version of a server's package.
 
-    What changes is shown first. If the newer one does not start, the one that was there goes on.
+    What changes is shown first, and it is taken only after you agree. If the newer one does not start, the one that was
+    there goes on.
     """
     async with connect_host() as api:
         return await updated(api, await find(api, name), consent)
 
 
+# The same, for those who think of the connection.
 @command(app, "disconnect", hidden=True)
 @command(app)
 async def stop(name: ServerName) -> int:

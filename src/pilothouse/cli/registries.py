@@ -16,7 +16,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.registries import FoundServer, FoundServers, RegistryInput, RegistryKey, RegistryView
 
-app = new_app("List the registries that servers are searched in; add and remove your own.")
+app = new_app("List, add and remove registries to search in.")
 # What is shown at a time.
 SHOWN = 10
 
@@ -80,7 +80,7 @@ def _status(one: FoundServer) -> tuple[str, ...]:
 
 @app.callback(invoke_without_command=True)
 def registries(context: typer.Context) -> None:
-    """List the registries that servers are searched in; add and remove your own."""
+    """List, add and remove the registries to search in."""
     if context.invoked_subcommand is None:
         perform(list_registries)
 

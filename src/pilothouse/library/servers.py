@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pilothouse.host import selection
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.json import JsonObject
+from pilothouse.types.package_updates import PackageUpdate, UpdateAgreed
 from pilothouse.types.paging import whole
+from pilothouse.types.proposals import AnyText, FilledProposal, Proposal, Recognised
+from pilothouse.types.server_keys import KeyInput
+from pilothouse.types.server_sharing import OtherProgram, Snippet
 from pilothouse.types.servers import (
     ConsentGiven,
     ServerInput,
@@ -33,6 +37,19 @@ class Servers:
     async def find(self, name: str) -> ServerView:
         """Return one server."""
         return selection.find(name, (await self._api.servers.list(LOCAL_OWNER)).servers)
+
+    async def recognise(self, text: str) -> Recognised:
+        """Return what a text is, as the box of the page takes it, and how it could be added; nothing is added."""
+        return await self._api.proposals.recognise(LOCAL_OWNER, AnyText(text=text))
+
+    async def filled(
+        self, proposal: Proposal, values: JsonObject | None = None, keys: Mapping[str, str] | None = None
+    ) -> ServerInput:
+        """Return the server that a proposal stands for, with values and keys by the ids of its fields."""
+        given = {field: KeyInput(value=key) for field, key in (keys or {}).items()}
+        return await self._api.proposals.fill(
+            LOCAL_OWNER, FilledProposal(proposal=proposal, values=values or {}, keys=given)
+        )
 
     async def add(self, server: ServerInput) -> ServerView:
         """Add a server; a local command starts only after `consent`."""
@@ -71,3 +88,16 @@ class Servers:
         """Call a tool by hand."""
         body = ToolTry(server_id=(await self.find(name)).id, tool=tool, arguments=arguments or {})
         return await self._api.servers.try_tool(LOCAL_OWNER, body)
+
+    async def newer(self, name: str) -> PackageUpdate:
+        """Return whether there is a newer version of a server's package, and what taking it would mean."""
+        return await self._api.packages.look(LOCAL_OWNER, (await self.find(name)).id)
+
+    async def update(self, name: str, version: str, fingerprint: str) -> ServerView:
+        """Take a newer version, as the consent in `newer` shows it."""
+        body = UpdateAgreed(version=version, fingerprint=fingerprint)
+        return await self._api.packages.update(LOCAL_OWNER, (await self.find(name)).id, body)
+
+    async def export(self, name: str, program: OtherProgram = "claude-desktop") -> Snippet:
+        """Return a server as another program takes it, without secrets."""
+        return await self._api.other_programs.export(LOCAL_OWNER, (await self.find(name)).id, program)

@@ -164,7 +164,7 @@ async def open_host(
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
     async with AsyncExitStack() as stack:
         base = await _foundation(stack, home, url, brief=brief)
-        folder, config, feed = base.home, base.config, base.feed
+        folder, config = base.home, base.config
         todos = TodoLists(base.opened.store)
         tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper)
         authority = Authority(base)
@@ -204,10 +204,7 @@ async def open_host(
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
         await _share(stack, url, base, todos, service)
-        recovery = Recovery(parts.records, engine, process, parts.settings, feed)
-        await recovery.begin(alone=url is None, take_over=role != "once")
-        stack.push_async_callback(recovery.end)
-        stack.push_async_callback(engine.stop)
+        await _recover(stack, parts, engine, process, alone=url is None, take_over=role != "once")
         if role == "server":
             from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
 
@@ -218,6 +215,16 @@ async def open_host(
             watch_files(stack, files, service, servers)
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
+
+
+async def _recover(
+    stack: AsyncExitStack, parts: Parts, engine: DirectEngine, process: str, *, alone: bool, take_over: bool
+) -> None:
+    """Go on with what was at work when the last process ended, and watch over what is at work now."""
+    recovery = Recovery(parts.records, engine, process, parts.settings, parts.feed)
+    await recovery.begin(alone=alone, take_over=take_over)
+    stack.push_async_callback(recovery.end)
+    stack.push_async_callback(engine.stop)
 
 
 def _note(base: Foundation) -> str:

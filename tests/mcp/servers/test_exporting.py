@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import get_args
 
 import msgspec
 import pytest
+import pytest_asyncio
 
 from pilothouse.mcp.servers import importing
 from pilothouse.mcp.servers.entries import parse_entry
@@ -23,16 +25,16 @@ from pilothouse.types.server_keys import KeyInput
 from pilothouse.types.server_sharing import OtherProgram, Snippet
 from pilothouse.types.servers import ImportRequest, Package, ServerEntry, ServerInput
 from tests.mcp.servers.test_imported_servers import sources
-from tests.support.mcp_hosting import Hosted
+from tests.support.mcp_hosting import Hosted, hosting
+from tests.support.package_indexes import indexes
 
 PROGRAMS: tuple[OtherProgram, ...] = get_args(OtherProgram)
 TOKEN, PIN, OTHER = "tok-0123456789-abcdefgh", "pin-9876543210-zyxwvuts", "oth-1122334455-qwertzui"
 KEYS = (TOKEN, PIN, OTHER)
-# No package that is looked up in its index: what is exported of those is tested without a server.
 LOCAL = ServerInput(
     name="My Files",
     command="npx",
-    args=("--no-install", "@x/files@1.2.3", "--pin", "${secret:pin-code}", "a b", 'say "hi"\\n', "größe"),
+    args=("-y", "@x/files@1.2.3", "--pin", "${secret:pin-code}", "a b", 'say "hi"\\n', "größe"),
     env={"FILES_TOKEN": TOKEN},
     plain_env={"LEVEL": "info", "AUTH": "Basic ${secret:other}"},
     secrets={"pin-code": PIN, "other": OTHER},
@@ -46,6 +48,16 @@ REMOTE = ServerInput(
     plain_headers={"X-Room": "7"},
     secrets={"pin-code": PIN},
 )
+
+
+@pytest_asyncio.fixture
+async def hosted(home: Path, quick: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hosted]:
+    """The servers of a fresh data folder, with an index that has their packages."""
+    async with indexes(monkeypatch) as index:
+        index.node("@x/files", "1.2.3")
+        index.python("mcp-server-time", "1.0.0")
+        async with hosting(home) as opened:
+            yield opened
 
 
 def facts(entry: ServerEntry, hosted: Hosted) -> JsonObject:

@@ -53,11 +53,14 @@ class PackageIndex:
         async with self._working():
             return await self._kinds[kind].facts(Wanted(kind=kind, name=name, version=version))
 
-    async def lock(self, wanted: Wanted) -> Lock:
-        """Return what a package would bring, each at one version; raise a PilothouseError in one sentence."""
+    async def lock(self, wanted: Wanted, *, anew: bool = False) -> Lock:
+        """Return what a package would bring, each at one version; raise a PilothouseError in one sentence.
+
+        `anew` asks the index also where it was asked a moment ago.
+        """
         async with self._resolving.setdefault(wanted.text, asyncio.Lock()):
             known = self._locks.get(wanted.text)
-            if known is not None and time.monotonic() - known[0] < limits.LOCK_AGE:
+            if known is not None and not anew and time.monotonic() - known[0] < limits.LOCK_AGE:
                 return known[1]
             failed = self._failed.pop(wanted.text, None)
             if failed is not None and time.monotonic() - failed[0] < limits.RESOLVE_AGAIN:

@@ -85,7 +85,8 @@ class PackageService(Packages):
 
     async def _locked(self, wanted: Wanted, version: str) -> Lock:
         index = self._rooms().index
-        lock = await index.lock(msgspec.structs.replace(wanted, version=version))
+        # Whoever looks for the newest wants to know what is there now.
+        lock = await index.lock(msgspec.structs.replace(wanted, version=version), anew=not version)
         # The same by its name, as it will be asked for from now on.
         return lock if version else await index.lock(msgspec.structs.replace(wanted, version=lock.pin.version))
 

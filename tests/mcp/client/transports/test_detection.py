@@ -63,7 +63,7 @@ async def test_a_websocket_is_found(typed: str, path: str) -> None:
 async def test_a_websocket_server_that_drops_a_post_is_found(path: str) -> None:
     async with Socket(path=path).running() as server:
         url = f"{server.url}{path}"
-        assert await found_at(Target(url=url)) == Found("websocket", url)
+        assert await found_at(Target(url=url)) == Found("websocket", url.replace("http", "ws", 1))
 
 
 async def test_a_call_that_was_dropped_is_not_sent_again_over_a_websocket() -> None:
