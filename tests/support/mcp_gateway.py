@@ -262,6 +262,7 @@ class FaultProxy:
         # With it the proxy ends the encryption, as `tailscale serve` and its like do.
         self._tls = tls
         self._writers: set[asyncio.StreamWriter] = set()
+        self._joined: set[asyncio.Task[None] | None] = set()
         # Bytes of an answer that are passed on before the fault.
         self.after = 0
         self.fault: Literal["none", "drop", "reset", "close"] = "none"
@@ -284,11 +285,13 @@ class FaultProxy:
         for writer in list(self._writers):
             writer.transport.abort()
         await self._server.wait_closed()
+        await asyncio.gather(*(each for each in self._joined if each is not None), return_exceptions=True)
         # A handshake that failed has no task of ours; its end is only noticed by the loop.
         for _turn in range(10 if self._tls else 0):
             await asyncio.sleep(0)
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._joined.add(asyncio.current_task())
         inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self._to)
         self._writers |= {writer, inner_writer}
         there = asyncio.create_task(self._pass(reader, inner_writer))

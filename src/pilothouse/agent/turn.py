@@ -6,9 +6,10 @@ broke off leaves no half-made call behind that anyone could execute.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 
 import msgspec
 
@@ -154,7 +155,13 @@ class TurnWriter:
         """Return the item of the answer's text, which begins with its first piece or picture."""
         if self._response is None:
             item = self._journal.new("response", data=self._about_response())
-            await self._write(ItemCreated(item=item))
+            try:
+                await self._write(ItemCreated(item=item))
+            except asyncio.CancelledError:
+                # Stopped while it was being written: it may be there all the same, and is the one answer then.
+                with suppress(KeyError):
+                    self._response = self._journal.item(item.id).id
+                raise
             self._response = item.id
         return self._response
 
