@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
+from pilothouse.mcp.packages.bundles import Bundles
+from pilothouse.mcp.packages.tools import Tools
 from pilothouse.mcp.registry.addresses import VARIABLE
 from pilothouse.mcp.registry.book import RegistryBook
 from pilothouse.mcp.registry.local_copy import LocalCopy
@@ -71,7 +73,9 @@ async def finding(home: Path) -> AsyncIterator[Finder]:
     folder = open_home(home)
     config, secrets = ConfigService(folder.path, "sqlite"), SecretStore(folder.secrets)
     copy = LocalCopy(folder.cache / "registries.sqlite")
-    service = RegistryService(RegistryBook(config.file, lambda: config.config.registries, secrets), copy)
+    bundles = Bundles(folder.cache / "bundles", Tools())
+    book = RegistryBook(config.file, lambda: config.config.registries, secrets)
+    service = RegistryService(book, copy, lambda: bundles)
     try:
         yield Finder(service, copy, secrets, config)
     finally:

@@ -7,7 +7,8 @@ to the address that was checked. Redirects are followed by hand, each step check
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+from collections.abc import AsyncIterator, Mapping
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
@@ -57,6 +58,26 @@ async def request(
     raise NetError("refused", f"it sent us on more than {limits.REDIRECTS} times")
 
 
+@contextlib.asynccontextmanager
+async def stream(url: str, *, near: str) -> AsyncIterator[Reply]:
+    """Open what an address leads to, for whoever bounds its bytes and its time; `near` as for `request`.
+
+    Raise NetError when the address leads inside, or anything else goes wrong.
+    """
+    typed = place_of(near)
+    for _ in range(limits.REDIRECTS + 1):
+        place = _web_place(url)
+        async with _opened("GET", _Hop(url, place, await _address(url, place, typed)), {}, None) as reply:
+            target = reply.headers.get("location", "")
+            if reply.status not in _REDIRECTS or not target:
+                yield reply
+                return
+            following = urljoin(url, target)
+            _for_next("GET", place, _web_place(following), {})
+            url = following
+    raise NetError("refused", f"it sent us on more than {limits.REDIRECTS} times")
+
+
 async def check(url: str, *, near: str) -> None:
     """Raise NetError when an address that a stranger named leads inside; a name that is not known leads nowhere."""
     try:
@@ -97,6 +118,15 @@ async def _address(url: str, place: Place, near: Place) -> str | None:
 
 
 async def _once(method: Method, hop: _Hop, headers: Mapping[str, str], content: bytes | None) -> Fetched:
+    async with _opened(method, hop, headers, content) as reply:
+        body = await reply.read(limits.GUARDED_BYTES + 1, limits.GUARDED_TIMEOUT)
+    if len(body) > limits.GUARDED_BYTES:
+        raise NetError("large", f"it sent more than {limits.GUARDED_BYTES // 1024} KB", sent=True)
+    return Fetched(reply.status, body, reply.headers)
+
+
+@contextlib.asynccontextmanager
+async def _opened(method: Method, hop: _Hop, headers: Mapping[str, str], content: bytes | None) -> AsyncIterator[Reply]:
     transport = httpx2.AsyncHTTPTransport(verify=roots() if hop.place.scheme == "https" else no_tls(), proxy=hop.proxy)
     async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=None) as client:
         try:
@@ -115,12 +145,9 @@ async def _once(method: Method, hop: _Hop, headers: Mapping[str, str], content: 
         except httpx2.HTTPError as error:
             raise fault(error, hop.place.host) from None
         try:
-            body = await reply.read(limits.GUARDED_BYTES + 1, limits.GUARDED_TIMEOUT)
+            yield reply
         finally:
             await reply.aclose()
-    if len(body) > limits.GUARDED_BYTES:
-        raise NetError("large", f"it sent more than {limits.GUARDED_BYTES // 1024} KB", sent=True)
-    return Fetched(reply.status, body, reply.headers)
 
 
 def _for_next(method: Method, here: Place, there: Place, headers: Mapping[str, str]) -> dict[str, str]:

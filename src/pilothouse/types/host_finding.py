@@ -36,7 +36,7 @@ class Registries(Service):
     async def set_key(self, owner: str, registry_id: str, body: RegistryKey) -> RegistryList:
         """Keep a key for a registry that wants one, or take it away."""
 
-    @verb("registry_proposals", "GET", "/api/registries/{id}/proposals", Options(longer=limits.RECOGNISING_TIME))
+    @verb("registry_proposals", "GET", "/api/registries/{id}/proposals", Options(longer=limits.BUNDLE_DOWNLOAD_TIME))
     async def proposals(self, owner: str, registry_id: str, name: str) -> Recognised:
         """How a server of a registry could be added: its packages and addresses, with what is to be filled in."""
 
@@ -44,7 +44,7 @@ class Registries(Service):
 class Proposals(Service):
     """What a person typed, pasted or dropped, understood."""
 
-    @verb("recognise", "POST", "/api/proposals", Options(longer=limits.RECOGNISING_TIME))
+    @verb("recognise", "POST", "/api/proposals", Options(longer=limits.BUNDLE_DOWNLOAD_TIME))
     async def recognise(self, owner: str, body: AnyText) -> Recognised:
         """Find out what a text is: a command, a package, an address, a link, a snippet, or words to search for."""
 

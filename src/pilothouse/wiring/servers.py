@@ -104,7 +104,8 @@ class Servers:
 
         config = self._base.config
         book = RegistryBook(config.file, lambda: config.config.registries, self._base.secrets)
-        return RegistryService(book, LocalCopy(self._base.home.cache / "registries.sqlite"))
+        copy = LocalCopy(self._base.home.cache / "registries.sqlite")
+        return RegistryService(book, copy, lambda: self.packages().bundles)
 
     def _make_proposals(self) -> ProposalService:
         from pilothouse.mcp.proposals.service import ProposalService

@@ -107,6 +107,18 @@ def link(name: str) -> zipfile.ZipInfo:
     return made
 
 
+def starting(command: str, **more: object) -> bytes:
+    return bundle({**NODE, "server": {"type": "binary", "mcp_config": {"command": command, **more}}})
+
+
+def damaged() -> bytes:
+    """Return a bundle with other bytes where its packed manifest begins."""
+    data = bytearray(archive())
+    start = 30 + len("manifest.json")
+    data[start : start + 4] = b"\xff" * 4
+    return bytes(data)
+
+
 HOSTILE = {
     "no zip": (b"hello", "not a ZIP archive"),
     "no manifest": (bundle("{}").replace(b"manifest.json", b"manifest.jsox"), "has no manifest.json"),
@@ -115,6 +127,14 @@ HOSTILE = {
     "another type": (bundle({**NODE, "server": {"type": "ruby"}}), "a kind of server that is not known"),
     "no command": (bundle({**NODE, "server": {"type": "node"}}), "does not say which command"),
     "entry outside": (bundle({**NODE, "server": {**NODE["server"], "entry_point": "../x"}}), "a file outside of it"),
+    "program outside": (starting("/bin/sh"), "starts a program that is neither in it"),
+    "program up": (starting("${__dirname}/../../bin/sh"), "starts a program that is neither in it"),
+    "program absent": (starting("server/run"), "starts a program that is neither in it"),
+    "program outside here": (
+        starting("node", platform_overrides={sys.platform: {"command": "/bin/sh"}}),
+        "starts a program that is neither in it",
+    ),
+    "damaged manifest": (damaged(), "is damaged: its manifest cannot be read"),
     "path up": (archive(("../../evil", b"x")), "leads out of its folder"),
     "absolute path": (archive(("/etc/evil", b"x")), "leads out of its folder"),
     "backslash": (archive(("..\\evil", b"x")), "leads out of its folder"),
@@ -131,6 +151,21 @@ async def test_what_is_no_whole_bundle_is_one_sentence_and_nothing_is_kept(home:
         await bundles.keep(pieces(data))
     assert refused.value.code == "bad_request"
     assert list((home / "cache" / "bundles").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "sentence"),
+    [
+        ((("x", b"1"), ("x/y", b"2")), "two files of the same name"),
+        ((("n" * 300, b"1"),), "could not be unpacked: file name too long"),
+    ],
+)
+async def test_a_bundle_that_cannot_be_unpacked_says_why_and_leaves_nothing(
+    hosted: Hosted, home: Path, entries: tuple[tuple[str, bytes], ...], sentence: str
+) -> None:
+    view = await hosted.add(server(await kept(hosted, archive(*entries))))
+    assert sentence in (await hosted.until(view.id, "error")).last_error
+    assert not list((home / "servers" / view.id).glob("packages/*"))
 
 
 async def test_a_bundle_has_at_most_so_many_files_and_bytes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,10 +222,8 @@ async def test_a_bundle_with_a_binary_of_its_own_runs_that_and_nothing_outside(h
     found = await kept(hosted, bundle(binary, {"server/run": script}))
     await hosted.add(server(found))
     assert json.loads(text(await hosted.call_when_known("tiny.where")))["argv"] == ["--x"]
-    outside = {**NODE, "name": "o", "server": {"type": "binary", "mcp_config": {"command": "/bin/sh"}}}
-    found = await kept(hosted, bundle(outside))
-    body = server(found)
-    view = await hosted.add(ServerInput(name="Other", bundle=body.bundle, command=body.command, args=body.args))
+    # Whoever sends a form may name another command than the bundle does.
+    view = await hosted.add(ServerInput(name="Other", bundle=found.sha256, command="/bin/sh"))
     told = await hosted.until(view.id, "error")
     assert "which is neither in it nor known here" in told.last_error
 

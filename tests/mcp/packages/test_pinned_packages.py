@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.server_checks import ServerCheck
 from pilothouse.types.servers import Consent, ConsentGiven, ServerInput, ServerView
+from tests.support import real_servers
 from tests.support.mcp_hosting import Hosted, hosting, text
 from tests.support.package_indexes import NODE_SERVER, Indexes
 from tests.support.waiting import eventually
@@ -402,6 +404,45 @@ async def test_node_and_npm_of_the_python_package_are_enough(
     monkeypatch.setenv("PATH", "/usr/sbin")
     await hosted.add(ServerInput(command_line="npx -y tiny-server"))
     assert (await where(hosted))["version"] == "1.0.0"
+
+
+async def test_a_version_that_cannot_be_one_of_python_is_just_not_there(hosted: Hosted, index: Indexes) -> None:
+    publish(index, "1.0.0")
+    packages = hosted.supervisor.parts.packages().index
+    assert await packages.newest("pypi", "tiny-server", "0.0.0-none") is None
+    assert await packages.newest("pypi", "tiny-server", "1.0.0") is not None
+
+
+async def test_an_image_without_docker_is_one_sentence_and_nothing_is_kept(
+    hosted: Hosted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    image = ServerInput(command_line="docker run -i --rm ghcr.io/x/y")
+    with pytest.raises(PilothouseError) as refused:
+        await hosted.add(image)
+    assert refused.value.message == (
+        "This server is an image, and nothing here runs images: the program “docker” was not found on this machine."
+    )
+    assert refused.value.fix == "Install Docker and start it."
+    assert (await hosted.admin.list(ME)).servers == ()
+    (tmp_path / "docker").symlink_to("/bin/true")
+    assert (await hosted.add(image, agree=False)).consent is not None
+
+
+@pytest.mark.case("PRF-02")
+@pytest.mark.parametrize(
+    ("name", "tools"), [(real_servers.memory, 9), (real_servers.sequential_thinking, 1), (real_servers.time, 2)]
+)
+async def test_a_real_server_of_node_and_of_python_takes_less_than_100_mb(
+    hosted: Hosted, name: Callable[[], list[str]], tools: int
+) -> None:
+    program, *arguments = name()
+    view = await hosted.add(ServerInput(name="Real", command=program, args=tuple(arguments)))
+    view = await hosted.until(view.id, "connected")
+    assert view.tool_count == tools
+    assert view.process is not None
+    assert view.process.memory_bytes is not None
+    assert 10_000_000 < view.process.memory_bytes < 100_000_000
 
 
 @KINDS

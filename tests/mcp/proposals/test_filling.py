@@ -170,3 +170,19 @@ def test_a_server_out_of_a_link_keeps_its_line_and_which_program_the_link_is_for
     body = made(proposal(there, source=ManualSource(imported_from="Cursor")))
     kept = drafted(body, "a").entry.source
     assert kept == ManualSource(url="/bin/echo --api-key '${secret:api-key}'", imported_from="Cursor")
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "127.0.0.1:8080", "[::1]", "printer", "router.lan"])
+def test_a_public_registry_leads_nobody_into_their_own_network(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    for source in (OfficialSource("x", "1"), SmitherySource("x")):
+        offered = proposal(ServerInput(name="S", url=f"http://{host}/mcp"), source=source)
+        with pytest.raises(PilothouseError, match="inside of your own network"):
+            made(offered)
+    # What the person types may be their own, a registry in their network may name what is there, and so may they.
+    typed = proposal(
+        ServerInput(name="S", url="http://${field:value:host}/mcp"), field("host"), source=OfficialSource("x", "1")
+    )
+    assert made(typed, {"value:host": "10.0.0.1"}).url == "http://10.0.0.1/mcp"
+    assert made(proposal(ServerInput(name="S", url=f"http://{host}/mcp"))).url == f"http://{host}/mcp"
+    monkeypatch.setenv("PILOTHOUSE_REGISTRIES", "official=http://127.0.0.1:9")
+    assert made(proposal(ServerInput(name="S", url=f"http://{host}/mcp"), source=OfficialSource("x", "1"))).url

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+import sys
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NoReturn
@@ -16,6 +19,9 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import JsonObject
 
 MANIFEST = "manifest.json"
+HERE = "${__dirname}"
+RUNTIME = re.compile(r"(?:node|nodejs|uv|python3?(?:\.\d+)?)(?:\.exe)?")
+_DAMAGE = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError)
 _TYPES = ("node", "python", "uv", "binary")
 _CHUNK = 256 * 1024
 _FOR_ALL = "Ask its maker for a bundle that is whole."
@@ -96,7 +102,9 @@ def _manifest(bundle: zipfile.ZipFile) -> JsonObject:
             manifest = msgspec.json.decode(file.read(limits.MANIFEST_BYTES + 1))
     except KeyError:
         _refuse("This is no MCP bundle: it has no manifest.json.")
-    except (msgspec.DecodeError, UnicodeDecodeError, zipfile.BadZipFile, OSError, NotImplementedError, EOFError):
+    except _DAMAGE:
+        _refuse("This bundle is damaged: its manifest cannot be read.")
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError):
         _refuse("The manifest of this bundle is not JSON.")
     if not isinstance(manifest, dict) or not isinstance(manifest.get("server"), dict):
         _refuse("The manifest of this bundle does not say how its server is started.")
@@ -104,12 +112,12 @@ def _manifest(bundle: zipfile.ZipFile) -> JsonObject:
         _refuse(
             "The manifest of this bundle names a kind of server that is not known here: node, python, uv or binary."
         )
-    for problem in _problems(manifest):
+    for problem in _problems(manifest, set(bundle.namelist())):
         _refuse(problem)
     return manifest
 
 
-def _problems(manifest: JsonObject) -> Iterator[str]:
+def _problems(manifest: JsonObject, names: set[str]) -> Iterator[str]:
     server = manifest["server"]
     entry = server.get("entry_point")
     if isinstance(entry, str) and (entry.startswith(("/", "~")) or ".." in PurePosixPath(entry).parts):
@@ -117,14 +125,31 @@ def _problems(manifest: JsonObject) -> Iterator[str]:
     config = server.get("mcp_config")
     if server["type"] != "uv" and not (isinstance(config, dict) and isinstance(config.get("command"), str)):
         yield "The manifest of this bundle does not say which command starts its server."
+    elif isinstance(config, dict) and not _is_of(_command(config), names):
+        yield "The manifest of this bundle starts a program that is neither in it nor one of node, python and uv."
+
+
+def _command(config: JsonObject) -> str:
+    """Return what is started on this system."""
+    overrides = config.get("platform_overrides")
+    own = overrides.get(sys.platform) if isinstance(overrides, dict) else None
+    return str((own.get("command") if isinstance(own, dict) else None) or config.get("command", ""))
+
+
+def _is_of(command: str, names: set[str]) -> bool:
+    """Return whether a bundle may start this: a runtime of this machine, or a file that it brings."""
+    if not command or RUNTIME.fullmatch(command):
+        return True
+    inside = command.removeprefix(HERE).removeprefix("/") if command.startswith(HERE) else command
+    return os.path.normpath(inside) in {os.path.normpath(name) for name in names}
 
 
 def _write(bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, left: int) -> int:
     path = folder.joinpath(*PurePosixPath(entry.filename).parts)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     mode = 0o700 if (entry.external_attr >> 16) & 0o111 else 0o600
     written = 0
     try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # What a name in the archive says of its size is no promise.
         with (
             bundle.open(entry) as source,
@@ -135,8 +160,11 @@ def _write(bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, left: 
                 if written > left:
                     _refuse("This bundle unpacks to far more than it is; it is not opened.")
                 file.write(piece)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError):
+    except _DAMAGE:
         _refuse("This bundle is damaged: a file in it cannot be read.")
-    except FileExistsError:
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
         _refuse("This bundle has two files of the same name.")
+    except OSError as error:
+        why = (error.strerror or "unknown reason").lower()
+        _refuse(f"This bundle could not be unpacked: {why}.", "Make room on the disk, or ask its maker for another.")
     return written

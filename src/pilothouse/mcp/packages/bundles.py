@@ -18,7 +18,7 @@ from typing import TypeVar
 import msgspec
 
 from pilothouse.helper.client import Helper, Unreadable
-from pilothouse.mcp.packages.bundle_reading import Unpacking, read_bundle, unpack_bundle
+from pilothouse.mcp.packages.bundle_reading import HERE, Unpacking, read_bundle, unpack_bundle
 from pilothouse.mcp.packages.facts import Unpacked, clean
 from pilothouse.mcp.packages.failures import MustBeBuilt, must_be_built
 from pilothouse.mcp.packages.pins import Pin, asked_for
@@ -29,7 +29,6 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import Package
 
-HERE = "${__dirname}"
 # By itself the first leaves out what the bundle's own project is.
 _NO_BUILDS = ("--no-build", "--no-install-project", "--no-install-workspace")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -60,8 +59,8 @@ class Bundles:
         self._folder = folder
         self._tools = tools
 
-    async def keep(self, chunks: AsyncIterator[bytes]) -> KeptBundle:
-        """Keep a bundle for an hour; raise a PilothouseError in one sentence for what is none, and keep nothing."""
+    async def keep(self, chunks: AsyncIterator[bytes], sha256: str = "") -> KeptBundle:
+        """Keep a bundle for an hour, if it has this hash; raise a PilothouseError for what is none, keep nothing."""
         await asyncio.to_thread(self._forget_old)
         fresh, digest, size = await asyncio.to_thread(self._new_file), hashlib.sha256(), 0
         try:
@@ -73,6 +72,9 @@ class Bundles:
                         raise PilothouseError("too_large", f"A bundle has at most {most} MiB.")
                     digest.update(chunk)
                     await asyncio.to_thread(file.write, chunk)
+            if sha256 and digest.hexdigest() != sha256:
+                message = "The bundle is not the one that was named: its content has another SHA-256."
+                raise PilothouseError("bad_request", message, fix="Do not use it, and tell its maker.")
             manifest = await asyncio.to_thread(_helped, read_bundle, str(fresh), limits.BUNDLE_READ_TIME)
             await asyncio.to_thread(os.replace, fresh, self._folder / digest.hexdigest())
         finally:

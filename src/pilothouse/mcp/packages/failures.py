@@ -10,7 +10,7 @@ from pilothouse.types.errors import PilothouseError
 
 _NO_VERSION = re.compile(
     r"\bETARGET\b|No matching version found|there is no version of|no versions? of \S+ (?:matching|satisf)"
-    r"|only the following versions|(?:was|were) not found .* with the version"
+    r"|only the following versions|Couldn't parse requirement|(?:was|were) not found .* with the version"
 )
 _OF_OTHER = re.compile(r"No matching version found for (\S+?)\.?(?:\s|$)")
 _NO_PACKAGE = re.compile(r"\bE404\b|404 Not Found|was not found in the package registry|not in this registry", re.I)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.mcp.packages.bundles import HERE, Bundles
+from pilothouse.mcp.packages.bundle_reading import HERE
+from pilothouse.mcp.packages.bundles import Bundles
 from pilothouse.mcp.packages.facts import Unpacked
 from pilothouse.mcp.packages.failures import MustBeBuilt
 from pilothouse.mcp.packages.index import AskAdvisories, PackageIndex, no_advisories

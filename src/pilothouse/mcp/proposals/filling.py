@@ -14,14 +14,16 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from pilothouse.mcp.proposals.blanks import FIELD, WITH
+from pilothouse.mcp.registry.addresses import OFFICIAL, SMITHERY, address
 from pilothouse.mcp.servers.entries import SLOT
 from pilothouse.types import limits
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.home_paths import at_home
 from pilothouse.types.json import JsonObject, an_object
+from pilothouse.types.origins import host_shown, is_nearby
 from pilothouse.types.proposals import FilledProposal, ProposalField
 from pilothouse.types.server_keys import KeyInput
-from pilothouse.types.servers import ManualSource, ServerInput
+from pilothouse.types.servers import ManualSource, OfficialSource, ServerInput, SmitherySource
 
 _MARK = re.compile(f"{FIELD.pattern}|{SLOT.pattern}")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:\d{1,5})?")
@@ -39,11 +41,21 @@ def filled(body: FilledProposal) -> ServerInput:
         raise PilothouseError("bad_request", error.message, fix="Correct it and try again.") from None
 
 
+def _leads_inside(url: str, source: object) -> bool:
+    """Return whether a registry that everyone has leads into the network of whoever asks it."""
+    if not isinstance(source, OfficialSource | SmitherySource):
+        return False
+    named = OFFICIAL if isinstance(source, OfficialSource) else SMITHERY
+    return is_nearby(url) and not is_nearby(address(named))
+
+
 class _Filling:
     """What was filled in, checked, and put where its marks are."""
 
     def __init__(self, fields: Sequence[ProposalField], values: JsonObject, keys: Mapping[str, KeyInput]) -> None:
         known = {each.id: each for each in fields}
+        # What the person typed may be of their own network.
+        self._given = bool(values)
         for given in (*values, *keys):
             if given not in known or known[given].secret != (given in keys):
                 raise BadField((), f"Nothing in this server is called “{given[:80]}”.")
@@ -75,6 +87,9 @@ class _Filling:
         for name, value in made.plain_headers.items():
             if _BREAKS.search(value):
                 raise BadField((), f"The value of the header {name} must be one line.")
+        if made.url and not self._given and _leads_inside(made.url, source):
+            message = f"A public registry names {host_shown(made.url)}, which is inside of your own network."
+            raise BadField((), f"{message} Add it by its address if it is yours.")
         is_typed = isinstance(source, ManualSource) and not source.imported_from
         return made if is_typed else msgspec.structs.replace(made, source=source)
 

@@ -9,7 +9,16 @@ from typing import Literal
 
 import msgspec
 
-from pilothouse.mcp.proposals import addresses, commands, host_lines, links, repositories, server_json, snippets
+from pilothouse.mcp.proposals import (
+    addresses,
+    commands,
+    downloads,
+    host_lines,
+    links,
+    repositories,
+    server_json,
+    snippets,
+)
 from pilothouse.mcp.proposals.texts import shown
 from pilothouse.types import jsonc, limits
 from pilothouse.types.errors import BadField, PilothouseError
@@ -71,6 +80,7 @@ class Reading(Frozen, frozen=True):
     words: str = ""
     package: PackageNamed | None = None
     repository: repositories.Repository | None = None
+    bundle: downloads.BundleAddress | None = None
 
 
 def read(asked: Asked) -> Reading:
@@ -150,6 +160,8 @@ def _line_reading(text: str, asked: Asked) -> Reading:
     if links.is_link(text):
         return _link(text, asked)
     is_short = len(text) <= limits.SIGN_IN_URL_CHARS
+    if is_short and (bundle := downloads.typed(text)) is not None:
+        return Reading(what="The address of a bundle.", bundle=bundle)
     if is_short and (repository := repositories.named(text)) is not None:
         return Reading(what=f"A repository at {repository.host}.", repository=repository, words=repository.words)
     if re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]{1,20}://\S+", text):

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from pilothouse.mcp.proposals.blanks import Blanks
+from pilothouse.mcp.proposals.downloads import of_package
 from pilothouse.mcp.proposals.registry_inputs import templated, values, words
 from pilothouse.mcp.proposals.texts import shown
 from pilothouse.mcp.servers.entries import SLOT, shown_url
@@ -158,11 +159,12 @@ def _listens(transport: JsonObject) -> str:
 
 
 def _bundle(raw: JsonObject, identifier: str) -> str:
-    if not identifier.startswith("https://"):
-        return "It is a bundle without an encrypted address to get it from."
-    digest = str(raw.get("fileSha256") or "")
-    whole = f" Its SHA-256 should be {shown(digest, 64)}." if re.fullmatch(r"[0-9a-fA-F]{64}", digest) else ""
-    return f"It is a bundle: download {shown(identifier, 300)} and drop the file here.{whole}"
+    address = of_package(raw)
+    if address is None:
+        return (
+            f"It is a bundle without a hash: download {shown(identifier, 300)} if you trust it, and drop the file here."
+        )
+    return f"It is a bundle: add it by its address, {shown(address.text, 400)}"
 
 
 def _hint_notes(kind: str, hint: str, starter: str) -> Sequence[str]:

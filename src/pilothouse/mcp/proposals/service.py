@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.mcp.proposals import described, mcpb, recognising
+from pilothouse.mcp.proposals.downloads import KeepsBundles, downloaded
 from pilothouse.mcp.proposals.filling import filled
 from pilothouse.mcp.proposals.named_packages import Index, looked_up
 from pilothouse.mcp.servers.keeping import check_owner
@@ -16,29 +17,11 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host_finding import Proposals
 from pilothouse.types.invisible import whole
-from pilothouse.types.json import JsonObject
 from pilothouse.types.proposals import AnyText, FilledProposal, Recognised
 from pilothouse.types.servers import ServerInput
 
 _Given = TypeVar("_Given")
 _Returned = TypeVar("_Returned")
-
-
-class Kept(Protocol):
-    """A bundle that is kept for a while."""
-
-    @property
-    def sha256(self) -> str: ...
-    @property
-    def manifest(self) -> JsonObject: ...
-    @property
-    def warnings(self) -> tuple[str, ...]: ...
-
-
-class KeepsBundles(Protocol):
-    """Reads bundles, and keeps each for a while."""
-
-    async def keep(self, chunks: AsyncIterator[bytes]) -> Kept: ...
 
 
 class ProposalService(Proposals):
@@ -57,6 +40,9 @@ class ProposalService(Proposals):
             raise PilothouseError("too_large", message)
         asked = recognising.Asked(text=text, home=str(Path.home()))
         reading = await self._read(recognising.read, asked)
+        if reading.bundle is not None:
+            made = await downloaded(reading.bundle, self._bundles, near=reading.bundle.url)
+            return Recognised(what=f"The bundle {made.name}.", proposals=(made,))
         if reading.package is not None:
             return await looked_up(reading.package, reading.words, self._index)
         if reading.repository is not None:

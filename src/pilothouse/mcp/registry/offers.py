@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from pilothouse.mcp.proposals import server_json, smithery
+from pilothouse.mcp.proposals.downloads import BundleAddress, KeepsBundles, downloaded, of_package
 from pilothouse.mcp.registry import addresses, entries
 from pilothouse.mcp.registry.asking import RegistryTrouble
 from pilothouse.mcp.registry.book import Registry, RegistryBook
@@ -18,7 +19,7 @@ from pilothouse.mcp.registry.local_copy import Kept, LocalCopy
 from pilothouse.mcp.registry.notes import day, key_hint
 from pilothouse.mcp.registry.searching import warnings_about
 from pilothouse.types import limits
-from pilothouse.types.errors import PilothouseError
+from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject, an_object, objects_in
 from pilothouse.types.proposals import Proposal, Recognised
 from pilothouse.types.servers import OfficialSource, RegistrySource, SmitherySource, Source
@@ -27,9 +28,10 @@ from pilothouse.types.servers import OfficialSource, RegistrySource, SmitherySou
 class Offers:
     """Makes proposals of what registries say about a server."""
 
-    def __init__(self, book: RegistryBook, copy: LocalCopy) -> None:
+    def __init__(self, book: RegistryBook, copy: LocalCopy, bundles: Callable[[], KeepsBundles]) -> None:
         self._book = book
         self._copy = copy
+        self._bundles = bundles
 
     async def of(self, registry: Registry, name: str) -> Recognised:
         """Return how a server could be added; raise `not_found` where there is none."""
@@ -45,11 +47,28 @@ class Offers:
         if kept is None:
             raise _absent(registry, name)
         warnings = await asyncio.to_thread(warnings_about, self._copy, kept)
-        proposals = _proposals(registry, kept, warnings)
+        proposals = await self._with_bundle(registry, kept, _proposals(registry, kept, warnings))
         of = f" as of {day(_known_at(registry, kept))}" if away else ""
         title = " ".join(filter(None, (kept.entry.name, kept.entry.version)))
         what = f"{title}, from {_place(registry)}{of}."
         return Recognised(what=f"{what} {away}".strip(), proposals=proposals)
+
+    async def _with_bundle(
+        self, registry: Registry, kept: Kept, proposals: tuple[Proposal, ...]
+    ) -> tuple[Proposal, ...]:
+        """Fetch the bundle of a server that cannot be had in another way: who asks for it means that."""
+        entry = kept.entry
+        if registry.kind != "official" or entry.status == "deleted" or any(each.server for each in proposals):
+            return proposals
+        packages = objects_in(an_object(entry.raw.get("server")).get("packages"))
+        for at, (raw, offered) in enumerate(zip(packages, proposals, strict=False)):
+            address = _address_of(raw) if offered.kind == "mcpb" else None
+            if address is not None:
+                made = await downloaded(address, self._bundles(), near=registry.url)
+                told = (*offered.warnings, *made.warnings)
+                made = msgspec.structs.replace(made, source=offered.source, warnings=told)
+                return (*proposals[:at], made, *proposals[at + 1 :])
+        return proposals
 
     async def _asked(self, registry: Registry, kept: Kept | None, name: str) -> Kept | None:
         """Ask the registry itself, and keep what it says."""
@@ -68,6 +87,13 @@ class Offers:
             self._copy.keep(registry.id, [entry])
         if registry.kind == "smithery":
             self._copy.keep_details(registry.id, entry.name, said, entry)
+
+
+def _address_of(raw: JsonObject) -> BundleAddress | None:
+    try:
+        return of_package(raw)
+    except BadField:
+        return None
 
 
 def _is_fresh(registry: Registry, kept: Kept | None) -> bool:

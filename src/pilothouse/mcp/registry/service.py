@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
+from pilothouse.mcp.proposals.downloads import KeepsBundles
 from pilothouse.mcp.registry.asking import RegistryTrouble
 from pilothouse.mcp.registry.book import ALL, Registry, RegistryBook
 from pilothouse.mcp.registry.clients import OfficialClient
@@ -22,11 +24,11 @@ from pilothouse.types.registries import FoundServers, RegistryInput, RegistryKey
 class RegistryService(Registries):
     """Searches answer from the local copy where they can; nothing is asked of anyone before someone searches."""
 
-    def __init__(self, book: RegistryBook, copy: LocalCopy) -> None:
+    def __init__(self, book: RegistryBook, copy: LocalCopy, bundles: Callable[[], KeepsBundles]) -> None:
         self._book = book
         self._copy = copy
         self._copying = Copying(book, copy)
-        self._offers = Offers(book, copy)
+        self._offers = Offers(book, copy, bundles)
 
     async def list(self, owner: str) -> RegistryList:
         return RegistryList(registries=tuple([await self._view(each) for each in self._book.all()]))

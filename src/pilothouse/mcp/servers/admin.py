@@ -386,6 +386,8 @@ class McpAdmin(Servers):
 
         if await asyncio.to_thread(can_be_pinned, entry):
             await self._parts.packages().check(entry.package)
+        elif entry.package.type == "docker":
+            await asyncio.to_thread(_check_docker, entry.package.runtime_hint or "docker")
 
     async def _check_replaced(self, entry: ServerEntry, given: Set[str], before: Sequence[ServerKey]) -> None:
         """Raise why a key cannot be read from where it is to come from, while the one it replaces is still there."""
@@ -421,6 +423,19 @@ def _merged(now: Mapping[str, ToolTimes], changes: Mapping[str, ToolTimes | None
 
 def _since(began: float) -> float:
     return round(time.monotonic() - began, 3)
+
+
+def _check_docker(program: str) -> None:
+    """Raise for an image that nothing here could run."""
+    from pilothouse.mcp.servers.programs import find_program  # noqa: PLC0415
+
+    try:
+        find_program(program, None)
+    except ChannelError as error:
+        message = (
+            f"This server is an image, and nothing here runs images: {error.message[0].lower()}{error.message[1:]}"
+        )
+        raise PilothouseError("bad_request", message, fix=error.fix) from None
 
 
 def _check_definition(owner: str, body: ServerInput) -> None:

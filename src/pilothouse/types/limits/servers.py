@@ -285,6 +285,8 @@ BUNDLE_RATIO = 200
 BUNDLE_READ_TIME = 10.0
 BUNDLE_UNPACK_TIME = 60.0
 MANIFEST_BYTES = 1024 * 1024
+# Fetching one that has an address: the largest takes this long at 1 MB a second.
+BUNDLE_DOWNLOAD_TIME = 300.0
 # A dropped bundle waits so long to be added.
 BUNDLE_KEPT = 3_600.0
 
