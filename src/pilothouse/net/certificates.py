@@ -58,20 +58,14 @@ def fingerprint_of(certificate: bytes | None) -> str:
     return hashlib.sha256(certificate or b"").hexdigest()
 
 
-async def shown_by(host: str, port: int, seconds: float = limits.CONNECT_TIMEOUT) -> str:
+async def shown_by(host: str, port: int) -> str:
     """Return the fingerprint of the certificate that a server shows, empty when none can be had; nothing is sent."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
-        async with asyncio.timeout(seconds):
-            _, writer = await asyncio.open_connection(host, port)
-        try:
-            # A greeting that is cancelled would leave its connection open; one that runs out of time does not.
-            await writer.start_tls(context, server_hostname=host, ssl_handshake_timeout=seconds)
-        except BaseException:
-            writer.transport.abort()
-            raise
+        async with asyncio.timeout(limits.CONNECT_TIMEOUT):
+            _, writer = await asyncio.open_connection(host, port, ssl=context, server_hostname=host)
     except (OSError, TimeoutError):
         return ""
     try:

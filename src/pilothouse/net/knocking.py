@@ -31,5 +31,9 @@ async def is_open(address: str, port: int, seconds: float = limits.NEARBY_KNOCK)
 
 async def is_encrypted(host: str, port: int, seconds: float = limits.NEARBY_KNOCK) -> bool:
     """Return whether a server shows a certificate at a port, whoever vouches for it."""
-    # Who does not understand the greeting may wait for the rest of it.
-    return bool(await shown_by(host, port, seconds))
+    try:
+        async with asyncio.timeout(seconds):
+            return bool(await shown_by(host, port))
+    except TimeoutError:
+        # Who does not understand the greeting may wait for the rest of it.
+        return False
