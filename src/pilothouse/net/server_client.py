@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import urljoin
 
 import httpx2
@@ -125,12 +126,17 @@ class ServerClient:
     async def _once(
         self, method: Method, url: str, headers: Mapping[str, str], content: bytes | None, timeout: float | None
     ) -> Reply:
-        sent = False
+        sent, dialed = False, None
 
-        async def watch(event: str, _: object) -> None:
-            nonlocal sent
+        async def watch(event: str, info: Mapping[str, Any]) -> None:
+            nonlocal sent, dialed
             # Without its last byte a request cannot have been carried out.
             sent = sent or event.endswith("send_request_body.complete")
+            if event.endswith("connect_tcp.complete"):
+                dialed = info["return_value"]
+            elif event.endswith("start_tls.failed") and dialed is not None:
+                # Nobody else closes it where the greeting was cancelled.
+                await dialed.aclose()
 
         try:
             request = self._client.build_request(method, url, headers=headers, content=content)
