@@ -153,7 +153,7 @@ def test_a_bundle_is_added_by_its_path_and_a_file_that_is_none_is_told(home: Pat
     bad.write_bytes(b"no zip")
     done = pilothouse(home, "mcp", "add", str(bad))
     assert (done.code, servers_of(home)) == (2, []), done
-    program, script, *rest = echo.command
+    _, script, *rest = echo.command
     manifest = {
         "manifest_version": "0.3",
         "name": "bundled",
@@ -163,7 +163,7 @@ def test_a_bundle_is_added_by_its_path_and_a_file_that_is_none_is_told(home: Pat
         "server": {
             "type": "python",
             "entry_point": "server.py",
-            "mcp_config": {"command": program, "args": ["${__dirname}/server.py", *rest, "${user_config.word}"]},
+            "mcp_config": {"command": "python3", "args": ["${__dirname}/server.py", *rest, "${user_config.word}"]},
         },
         "user_config": {"word": {"type": "string", "title": "Word", "description": "Any", "required": True}},
     }

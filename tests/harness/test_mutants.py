@@ -74,7 +74,7 @@ import pilothouse.web
 
 def test_the_words_are_in_the_page():
     built = Path(pilothouse.web.__file__).parent / "page"
-    assert any("Add the first below." in path.read_text() for path in built.rglob("*.js"))
+    assert any("servers in the settings file cannot be read" in path.read_text() for path in built.rglob("*.js"))
 """
 
 
@@ -86,7 +86,7 @@ def _page(root: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("after", "verdict"),
     [
-        ("Add the first here.", ""),
+        ("servers in the settings file are odd", ""),
         ('" +', "its test broke instead of noticing (build: NotBuilt)"),
     ],
 )
@@ -97,7 +97,7 @@ def test_the_page_is_built_with_a_change_of_its_source_and_is_as_it_was_afterwar
     monkeypatch.setattr(page_build, "install", lambda: installed.append(True))
     (copy.folder / PAGE_TEST.partition("::")[0]).write_text(PAGES_TEST)
     before, ours = _page(copy.folder), _page(data.ROOT)
-    change = Mutant("MOD-01", PAGE, "Add the first below.", after, PAGE_TEST)
+    change = Mutant("MOD-01", PAGE, "servers in the settings file cannot be read", after, PAGE_TEST)
     assert tree.tried(copy, change).verdict.removesuffix(": the change is a bad one") == verdict
     assert _page(copy.folder) == before
     assert _page(data.ROOT) == ours
