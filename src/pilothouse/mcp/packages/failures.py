@@ -10,7 +10,7 @@ from pilothouse.types.errors import PilothouseError
 
 _NO_VERSION = re.compile(
     r"\bETARGET\b|No matching version found|there is no version of|no versions? of \S+ (?:matching|satisf)"
-    r"|only the following versions|Couldn't parse requirement|(?:was|were) not found .* with the version"
+    r"|only the following versions|Couldn't parse requirement|(?:was|were) not found [^\n]{0,200} with the version"
 )
 _OF_OTHER = re.compile(r"No matching version found for (\S+?)\.?(?:\s|$)")
 _NO_PACKAGE = re.compile(r"\bE404\b|404 Not Found|was not found in the package registry|not in this registry", re.I)
@@ -18,9 +18,9 @@ _OTHER_CONTENT = re.compile(
     r"EINTEGRITY|integrity checksum failed|Hash mismatch|hashes do not match|THESE PACKAGES", re.I
 )
 _BUILDS = re.compile(
-    r"no usable wheels|no wheels|building .* is disabled|source distribution|--no-build|only-binary", re.I
+    r"no usable wheels|no wheels|building [^\n]{0,200} is disabled|source distribution|--no-build|only-binary", re.I
 )
-_PYTHON = re.compile(r"(?:requires|depends on|needs?) Python\s?(\S+?)[,\s.]*(?:\s|$)|Python version", re.I)
+_PYTHON = re.compile(r"(?:requires|depends on|needs?) Python\s?([^\s,]{0,59}[^\s,.])|Python version", re.I)
 _NO_NETWORK = re.compile(
     r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|getaddrinfo|dns error|error sending request"
     r"|failed to fetch|could not connect|name resolution|client error \(Connect\)|tunnel error|\bE50\d\b"

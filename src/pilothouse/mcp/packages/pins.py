@@ -13,7 +13,7 @@ PackageKind = Literal["npm", "pypi"]
 # Names that an index knows, with what may be said of the version; anything else is left to npx and uvx.
 _NPM = re.compile(r"((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~_][\w.~-]*)(?:@([\w.^~<>=*+-]+))?")
 _PYPI = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(\[[\w,.-]+\])?(?:(?:==|@)([\w.!+*-]+))?")
-_EXACT = re.compile(r"v?\d+(\.\d+)*[\w.!+-]*")
+_EXACT = re.compile(r"v?\d[\w.!+-]*")
 _STARTERS = {"npm": "npx", "pypi": "uvx"}
 
 

@@ -23,8 +23,8 @@ from pilothouse.mcp.packages.running import Done, Job, run
 from pilothouse.mcp.packages.tools import Tools
 from pilothouse.types import limits
 
-_PINNED = re.compile(r"^([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?==([^\s;\\]+)", re.M)
-_YANKED = re.compile(r"(?i)warning:.*\byanked\b.*")
+_PINNED = re.compile(r"^([A-Za-z0-9][\w.-]*+)(?:\[[^\]\n]{0,200}\])?==([^\s;\\]+)", re.M)
+_YANKED = re.compile(r"(?i)warning:[^\n]{0,400}?\byanked\b[^\n]*")
 _NEEDS_PYTHON = re.compile(r"(?i)requires-python|Python\s?[<>=]|does not satisfy Python")
 _WHEELS = ("--only-binary", ":all:")
 _INDEXES = ("UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX", "UV_EXTRA_INDEX_URL")

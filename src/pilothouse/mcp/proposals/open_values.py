@@ -29,7 +29,7 @@ _PATH = re.compile(
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]{0,79})")
 _ASSIGNED = re.compile(r"(--?([A-Za-z][\w.-]{0,79})=)(.+)", re.DOTALL)
 _INSIDE = re.compile(r"[A-Za-z][\w-]{1,60}")
-_BEARER = re.compile(r"(?i)bearer\s+(.+)")
+_BEARER = re.compile(r"(?i)bearer\s++(.+)")
 
 
 def is_open(value: str) -> bool:

@@ -18,15 +18,17 @@ from pilothouse.types.proposals import Proposal
 from pilothouse.types.servers import PackageType, ServerInput, Source
 
 _HOSTED = ("http", "sse", "ws", "websocket", "streamable-http")
-_QUOTED = r"(?:'[^'\\\n]*'|\"[^\"\\\n]*\"|`[^`\\$\n]*`)"
-_READ = r"config(?:\?)?\.[A-Za-z_]\w*"
-_PIECE = re.compile(rf"\s*({_QUOTED}|{_READ})\s*(?:,|$)")
-_PAIR = re.compile(rf"\s*['\"]?([A-Za-z_]\w*)['\"]?\s*:\s*({_QUOTED}|{_READ})\s*(?:,|$)")
+_QUOTED = r"(?:'[^'\\\n]{0,1000}'|\"[^\"\\\n]{0,1000}\"|`[^`\\$\n]{0,1000}`)"
+_READ = r"config(?:\?)?\.[A-Za-z_]\w{0,80}"
+_PIECE = re.compile(rf"\s{{0,40}}({_QUOTED}|{_READ})\s{{0,40}}(?:,|$)")
+_PAIR = re.compile(
+    rf"\s{{0,40}}['\"]?([A-Za-z_]\w{{0,80}})['\"]?\s{{0,40}}:\s{{0,40}}({_QUOTED}|{_READ})\s{{0,40}}(?:,|$)"
+)
 # The small function that says how a server is started: only one that is a plain record of words is read.
 _FUNCTION = re.compile(
-    rf"\s*\(?\s*config\s*\)?\s*=>\s*\(\s*\{{\s*['\"]?command['\"]?\s*:\s*({_QUOTED})\s*,"
-    r"\s*['\"]?args['\"]?\s*:\s*\[([^\[\]{}()]{0,8000})\]\s*,?"
-    r"(?:\s*['\"]?env['\"]?\s*:\s*\{([^\[\]{}()]{0,8000})\}\s*,?)?\s*\}\s*\)\s*;?\s*",
+    rf"\s*+\(?\s*+config\s*+\)?\s*+=>\s*+\(\s*+\{{\s*+['\"]?command['\"]?\s*+:\s*+({_QUOTED})\s*+,"
+    r"\s*+['\"]?args['\"]?\s*+:\s*+\[([^\[\]{}()]{0,8000})\]\s*+,?"
+    r"(?:\s*+['\"]?env['\"]?\s*+:\s*+\{([^\[\]{}()]{0,8000})\}\s*+,?)?\s*+\}\s*+\)\s*+;?\s*+",
 )
 _STARTERS: dict[str, PackageType] = {"npx": "npm", "uvx": "pypi", "docker": "docker"}
 _OWN_WAY = "Smithery starts it by a program of its own; paste the command of its README."

@@ -30,7 +30,7 @@ _EVERYONES: tuple[tuple[str, str, RegistryKind], ...] = (
 _TAKEN = {ALL, *addresses.KNOWN}
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 # What people copy with the address.
-_ENDINGS = re.compile(r"(/v0(\.1)?(/servers)?)?/*$")
+_ENDINGS = re.compile(r"(?:/v0(?:\.1)?(?:/servers)?)?/{0,9}$")
 
 
 class Registry(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ _ALIKE = str.maketrans(
 _PAIRS = (("rn", "m"), ("vv", "w"))
 # Within a word a digit passes for a letter; at its end it is a number.
 _DIGITS = str.maketrans("0135", "oles")
-_IN_WORD = re.compile(r"[0135]+(?=[a-z])")
+_IN_WORD = re.compile(r"(?<![0135])[0135]++(?=[a-z])")
 _SEPARATORS = re.compile(r"[\W_]+")
 _GENERIC = frozenset({"mcp", "server", "servers", "mcpserver", "official", "the", "app", "for"})
 # Those that say nothing about who publishes something: they are of the host or the kind of address.

@@ -41,7 +41,7 @@ WAYS: tuple[tuple[str, Wire], ...] = (
 )
 _MORE_WAYS: dict[int, tuple[tuple[str, Wire], ...]] = {8123: (("/api/mcp", "streamable"), ("/mcp_server/sse", "sse"))}
 _SCHEMES = ("http", "https", "ws", "wss")
-_RANGE = re.compile(r"[\d.]+(/\d{1,2}|-[\d.]+)|[\d.*]*\*[\d.*]*|[0-9A-Fa-f:]+/\d{1,3}")
+_RANGE = re.compile(r"[\d.]+(/\d{1,2}|-[\d.]+)|[\d.]*+\*[\d.*]*+|[0-9A-Fa-f:]+/\d{1,3}")
 
 
 class Named(msgspec.Struct, frozen=True):
