@@ -121,7 +121,10 @@ class Copying:
 
 
 def _task(work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-    return asyncio.create_task(_told(work), name="registry")
+    task = asyncio.create_task(_told(work), name="registry")
+    # One that is cancelled before its first step never came to its work.
+    task.add_done_callback(lambda _: work.close())
+    return task
 
 
 async def _told(work: Coroutine[None, None, None]) -> None:
