@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pilothouse.store import schema, search, upgrade
+from pilothouse.store import schema, search, upgrade, words
 
 
 def statements() -> list[str]:
@@ -20,7 +20,7 @@ def statements() -> list[str]:
     schema.metadata.create_all(engine, checkfirst=False)
     # The indexes of a table come in any order.
     made.sort(key=lambda statement: (statement.startswith("CREATE INDEX"), statement))
-    return [*made, *search.SQLITE_TABLES, upgrade.VERSION_TABLE]
+    return [*made, *search.SQLITE_TABLES, *words.SQLITE_TABLES, upgrade.VERSION_TABLE]
 
 
 def text() -> str:

@@ -243,6 +243,96 @@ usage_backlog = sa.Table(
     sa.Column("until", sa.BigInteger, nullable=False),
 )
 
+# A named place that conversations share for memories, documents and todos.
+topics = sa.Table(
+    "topics",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("owner", sa.String(80), nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("updated_at", sa.Double, nullable=False),
+    sa.Column("deleted_at", sa.Double),
+    sa.Index("topics_of_owner", "owner", "name"),
+)
+
+# What is remembered. Its scope is who sees it: a conversation, a topic, a folder, or every conversation of its owner.
+memories = sa.Table(
+    "memories",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    # How it is named elsewhere.
+    sa.Column("key", sa.String(40), nullable=False, unique=True),
+    sa.Column("owner", sa.String(80), nullable=False),
+    sa.Column("scope_kind", sa.String(16), nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    # What is searched: its title and its text.
+    sa.Column("text", sa.Text, nullable=False),
+    # Of the text without case and spaces: the same is not kept twice.
+    sa.Column("digest", sa.String(64), nullable=False),
+    # The whole record's JSON.
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("updated_at", sa.Double, nullable=False),
+    # Nothing for one that is remembered; it can be brought back for a while.
+    sa.Column("forgotten_at", sa.Double),
+    sa.Index("memories_in_scope", "owner", "scope_kind", "scope", "updated_at"),
+    sa.Index("memories_alike", "owner", "scope_kind", "scope", "digest"),
+)
+
+# What was imported, or attached to a message: what it is, and its file as it came.
+documents = sa.Table(
+    "documents",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("owner", sa.String(80), nullable=False),
+    sa.Column("scope_kind", sa.String(16), nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    # Of the file: the same is not imported twice.
+    sa.Column("digest", sa.String(64), nullable=False),
+    # The whole record's JSON: kind, pages, characters, state, where it came from.
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("file", sa.LargeBinary),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("deleted_at", sa.Double),
+    sa.Index("documents_in_scope", "owner", "scope_kind", "scope", "created_at"),
+    sa.Index("documents_alike", "owner", "scope_kind", "scope", "digest"),
+)
+
+# The text of a document in pieces that are found and quoted.
+passages = sa.Table(
+    "passages",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("document_id", sa.String(40), nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    # Its page from 1 on, or nothing where there are none; its first line there, from 1 on; the headings above it.
+    sa.Column("page", sa.Integer),
+    sa.Column("line", sa.Integer, nullable=False),
+    sa.Column("section", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Index("passages_of_document", "document_id", "position"),
+)
+
+# What texts mean, as an embedding model has it. The key is a memory's, a passage's number or an item's id.
+vectors = sa.Table(
+    "vectors",
+    metadata,
+    # Grows: who has read up to a number asks for what came after it.
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("key", sa.String(40), nullable=False),
+    sa.Column("model", sa.String(200), nullable=False),
+    sa.Column("owner", sa.String(80), nullable=False),
+    sa.Column("scope_kind", sa.String(16), nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    # Of length 1, as little-endian 16-bit floats.
+    sa.Column("vector", sa.LargeBinary, nullable=False),
+    sa.Index("vectors_of_texts", "kind", "key", "model", unique=True),
+)
+
 # Everything that goes when a conversation goes for good.
 PARTS_OF_CONVERSATIONS = (
     events,
@@ -259,7 +349,7 @@ PARTS_OF_CONVERSATIONS = (
 )
 
 # What is made from other tables, or means nothing in another place or at another time: no copy has these.
-DERIVED = (search_texts, search_backlog, texts_backlog)
+DERIVED = (search_texts, search_backlog, texts_backlog, vectors)
 OF_THE_MOMENT = (processes, sessions)
 # What a conversation may do and has done on this machine, and what is to be done about it: not for other machines.
 OF_THE_MACHINE = (grants, file_changes, packing_backlog, usage_backlog)

@@ -19,6 +19,20 @@ CREATE TABLE conversations (
 	PRIMARY KEY (id)
 );
 
+CREATE TABLE documents (
+	id VARCHAR(40) NOT NULL, 
+	owner VARCHAR(80) NOT NULL, 
+	scope_kind VARCHAR(16) NOT NULL, 
+	scope TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	digest VARCHAR(64) NOT NULL, 
+	body BLOB NOT NULL, 
+	file BLOB, 
+	created_at DOUBLE NOT NULL, 
+	deleted_at DOUBLE, 
+	PRIMARY KEY (id)
+);
+
 CREATE TABLE events (
 	conversation_id VARCHAR(40) NOT NULL, 
 	seq BIGINT NOT NULL, 
@@ -72,6 +86,22 @@ CREATE TABLE items (
 	PRIMARY KEY (id)
 );
 
+CREATE TABLE memories (
+	id INTEGER NOT NULL, 
+	"key" VARCHAR(40) NOT NULL, 
+	owner VARCHAR(80) NOT NULL, 
+	scope_kind VARCHAR(16) NOT NULL, 
+	scope TEXT NOT NULL, 
+	text TEXT NOT NULL, 
+	digest VARCHAR(64) NOT NULL, 
+	body BLOB NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	forgotten_at DOUBLE, 
+	PRIMARY KEY (id), 
+	UNIQUE ("key")
+);
+
 CREATE TABLE packing_backlog (
 	conversation_id VARCHAR(40) NOT NULL, 
 	seq BIGINT, 
@@ -91,6 +121,17 @@ CREATE TABLE parts (
 	cut BOOLEAN NOT NULL, 
 	body BLOB NOT NULL, 
 	PRIMARY KEY (item_id, "index")
+);
+
+CREATE TABLE passages (
+	id INTEGER NOT NULL, 
+	document_id VARCHAR(40) NOT NULL, 
+	position INTEGER NOT NULL, 
+	page INTEGER, 
+	line INTEGER NOT NULL, 
+	section TEXT NOT NULL, 
+	text TEXT NOT NULL, 
+	PRIMARY KEY (id)
 );
 
 CREATE TABLE processes (
@@ -153,6 +194,17 @@ CREATE TABLE todos (
 	PRIMARY KEY (conversation_id)
 );
 
+CREATE TABLE topics (
+	id VARCHAR(40) NOT NULL, 
+	owner VARCHAR(80) NOT NULL, 
+	name TEXT NOT NULL, 
+	description TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	deleted_at DOUBLE, 
+	PRIMARY KEY (id)
+);
+
 CREATE TABLE usage_backlog (
 	conversation_id VARCHAR(40) NOT NULL, 
 	position BIGINT NOT NULL, 
@@ -175,9 +227,27 @@ CREATE TABLE usage_days (
 	PRIMARY KEY (owner, day, model)
 );
 
+CREATE TABLE vectors (
+	id INTEGER NOT NULL, 
+	kind VARCHAR(16) NOT NULL, 
+	"key" VARCHAR(40) NOT NULL, 
+	model VARCHAR(200) NOT NULL, 
+	owner VARCHAR(80) NOT NULL, 
+	scope_kind VARCHAR(16) NOT NULL, 
+	scope TEXT NOT NULL, 
+	vector BLOB NOT NULL, 
+	PRIMARY KEY (id)
+);
+
+CREATE UNIQUE INDEX vectors_of_texts ON vectors (kind, "key", model);
+
 CREATE INDEX conversations_listed ON conversations (owner, updated_at, id) WHERE deleted_at IS NULL;
 
 CREATE INDEX deltas_of_item ON events (item_id, seq) WHERE kind = 'item.delta';
+
+CREATE INDEX documents_alike ON documents (owner, scope_kind, scope, digest);
+
+CREATE INDEX documents_in_scope ON documents (owner, scope_kind, scope, created_at);
 
 CREATE INDEX file_changes_of_conversation ON file_changes (conversation_id);
 
@@ -191,13 +261,21 @@ CREATE INDEX items_in_order ON items (conversation_id, position);
 
 CREATE INDEX items_of_run ON items (run_id, status);
 
+CREATE INDEX memories_alike ON memories (owner, scope_kind, scope, digest);
+
+CREATE INDEX memories_in_scope ON memories (owner, scope_kind, scope, updated_at);
+
 CREATE INDEX parts_of_conversation ON parts (conversation_id);
+
+CREATE INDEX passages_of_document ON passages (document_id, position);
 
 CREATE INDEX runs_by_status ON runs (status);
 
 CREATE INDEX runs_of_conversation ON runs (conversation_id, created_at);
 
 CREATE INDEX search_texts_of_conversation ON search_texts (conversation_id, item_id);
+
+CREATE INDEX topics_of_owner ON topics (owner, name);
 
 CREATE VIRTUAL TABLE search_words USING fts5(body, content='search_texts', content_rowid='id', tokenize='unicode61 remove_diacritics 2');
 
@@ -206,6 +284,22 @@ CREATE VIRTUAL TABLE search_parts USING fts5(body, content='', columnsize=0, det
 CREATE TRIGGER search_added AFTER INSERT ON search_texts BEGIN INSERT INTO search_words(rowid, body) VALUES (new.id, plain_text(new.body)); INSERT INTO search_parts(rowid, body) VALUES (new.id, plain_text(new.body)); END;
 
 CREATE TRIGGER search_removed AFTER DELETE ON search_texts BEGIN INSERT INTO search_words(search_words, rowid, body) VALUES ('delete', old.id, plain_text(old.body)); INSERT INTO search_parts(search_parts, rowid, body) SELECT 'delete', old.id, plain_text(old.body) WHERE typeof(old.body) = 'blob'; END;
+
+CREATE VIRTUAL TABLE memory_words USING fts5(text, content='memories', content_rowid='id', tokenize='unicode61 remove_diacritics 2');
+
+CREATE TRIGGER memory_words_added AFTER INSERT ON memories BEGIN INSERT INTO memory_words(rowid, text) VALUES (new.id, new.text); END;
+
+CREATE TRIGGER memory_words_removed AFTER DELETE ON memories BEGIN INSERT INTO memory_words(memory_words, rowid, text) VALUES ('delete', old.id, old.text); END;
+
+CREATE TRIGGER memory_words_changed AFTER UPDATE OF text ON memories BEGIN INSERT INTO memory_words(memory_words, rowid, text) VALUES ('delete', old.id, old.text); INSERT INTO memory_words(rowid, text) VALUES (new.id, new.text); END;
+
+CREATE VIRTUAL TABLE passage_words USING fts5(text, content='passages', content_rowid='id', tokenize='unicode61 remove_diacritics 2');
+
+CREATE TRIGGER passage_words_added AFTER INSERT ON passages BEGIN INSERT INTO passage_words(rowid, text) VALUES (new.id, new.text); END;
+
+CREATE TRIGGER passage_words_removed AFTER DELETE ON passages BEGIN INSERT INTO passage_words(passage_words, rowid, text) VALUES ('delete', old.id, old.text); END;
+
+CREATE TRIGGER passage_words_changed AFTER UPDATE OF text ON passages BEGIN INSERT INTO passage_words(passage_words, rowid, text) VALUES ('delete', old.id, old.text); INSERT INTO passage_words(rowid, text) VALUES (new.id, new.text); END;
 
 CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY);
 

@@ -26,6 +26,11 @@ class ConversationSettings(Frozen, frozen=True):
     mode: ChosenMode = "default"
     # When the mode was chosen, by the server's clock: the mode that asks nothing ends by itself.
     mode_since: float = 0.0
+    # The topic whose memories, documents and todos it shares with other conversations.
+    topic_id: str | None = None
+    # The person's own prompt that stands in for the system prompt, and the mini prompts that are on, by name.
+    prompt: str | None = None
+    mini_prompts: tuple[str, ...] = ()
 
 
 class Conversation(Frozen, frozen=True):
