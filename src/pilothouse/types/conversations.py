@@ -28,8 +28,10 @@ class ConversationSettings(Frozen, frozen=True):
     mode_since: float = 0.0
     # The topic whose memories, documents and todos it shares with other conversations.
     topic_id: str | None = None
-    # The person's own prompt that stands in for the system prompt, and the mini prompts that are on, by name.
+    # The person's own prompt that `system_prompt` was made of, by name, and what its variables were given.
     prompt: str | None = None
+    prompt_values: dict[str, str] = {}
+    # The mini prompts that are on, by name.
     mini_prompts: tuple[str, ...] = ()
 
 
