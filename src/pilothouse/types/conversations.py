@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from pilothouse.types import limits
 from pilothouse.types.authority import ChosenMode
 from pilothouse.types.errors import PilothouseError
@@ -30,7 +32,7 @@ class ConversationSettings(Frozen, frozen=True):
     topic_id: str | None = None
     # The person's own prompt that `system_prompt` was made of, by name, and what its variables were given.
     prompt: str | None = None
-    prompt_values: dict[str, str] = {}
+    prompt_values: dict[str, str] = msgspec.field(default_factory=dict)
     # The mini prompts that are on, by name.
     mini_prompts: tuple[str, ...] = ()
 
