@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 import struct
 import time
 from collections.abc import Sequence
 
 from pilothouse.store.database import Database
 from pilothouse.store.statements import Statement, inserting
-from pilothouse.types.ids import new_id
 from pilothouse.types.scopes import EVERYWHERE, Scope
 from tests.support.records import OWNER
 
@@ -17,9 +17,7 @@ _MEMORY = inserting(
     "memories",
     *("key", "owner", "scope_kind", "scope", "text", "digest", "body", "created_at", "updated_at"),
 )
-_DOCUMENT = inserting(
-    "documents", "id", "owner", "scope_kind", "scope", "name", "digest", "body", "created_at"
-)
+_DOCUMENT = inserting("documents", "id", "owner", "scope_kind", "scope", "name", "digest", "body", "created_at")
 _PASSAGE = inserting("passages", "document_id", "position", "line", "section", "text")
 _PASSAGES = Statement("SELECT id FROM passages WHERE document_id = :id ORDER BY position")
 
@@ -34,7 +32,7 @@ async def remember(database: Database, *texts: str, owner: str = OWNER, scope: S
     """Keep memories and return their keys."""
     rows: list[dict[str, object]] = [
         {
-            "key": new_id("m"),
+            "key": f"m_{secrets.token_hex(8)}",
             "owner": owner,
             "scope_kind": scope.kind,
             "scope": scope.id,
@@ -63,7 +61,7 @@ async def import_document(
     database: Database, texts: Sequence[str], *, owner: str = OWNER, scope: Scope = EVERYWHERE, section: str = ""
 ) -> tuple[str, list[str]]:
     """Keep a document and return its id and the keys of its passages."""
-    document_id = new_id("d")
+    document_id = f"d_{secrets.token_hex(8)}"
     document: dict[str, object] = {
         "id": document_id,
         "owner": owner,

@@ -58,8 +58,8 @@ class Helper:
     raises a PilothouseError, so does asking.
     """
 
-    def __init__(self, room: Room = Room()) -> None:
-        self._room = room
+    def __init__(self, room: Room | None = None) -> None:
+        self._room = room or Room()
         self._turns = RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._waiting = False
@@ -141,7 +141,8 @@ class Helper:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ} | dict(self._room.environment),
+                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+                | dict(self._room.environment),
                 bufsize=0,
             )
         return self._process

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pilothouse.meaning.rows import Added, Dropped, Found, Texts, Wanted
+from pilothouse.meaning.rows import Added, Dropped, Found, Standing, Texts, Wanted
 from pilothouse.types.errors import PilothouseError
 
 if TYPE_CHECKING:
@@ -20,18 +20,18 @@ def embed(asked: Texts) -> list[bytes]:
     return [vector.astype("<f2").tobytes() for vector in _model(asked.folder).encode(asked.texts)]
 
 
-def add(added: Added) -> int:
-    """Add rows to a file and return the number of its last one."""
+def add(added: Added) -> Standing:
+    """Add rows to a file and return how it stands."""
     from pilothouse.meaning.vector_file import Damaged, opened
 
     with _disk():
         try:
             with opened(added.place, anew=added.anew) as file:
                 file.add(added.rows)
-                return file.last
+                return file.standing
         except Damaged:
             with opened(added.place, anew=True) as file:
-                return file.last
+                return file.standing
 
 
 def drop(dropped: Dropped) -> None:

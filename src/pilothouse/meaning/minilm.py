@@ -100,7 +100,7 @@ def _attention(heads: Floats, spans: Sequence[tuple[int, int]]) -> Floats:
     seen = np.empty((len(heads), width), np.float32)
     for begin, end in spans:
         query, key, value = heads[begin:end].reshape(end - begin, 3, _HEADS, each).transpose(1, 2, 0, 3)
-        weight: Floats = (query * scale) @ key.transpose(0, 2, 1)
+        weight = (query * scale) @ key.transpose(0, 2, 1)
         weight -= weight.max(axis=-1, keepdims=True)
         np.exp(weight, out=weight)
         weight /= weight.sum(axis=-1, keepdims=True)

@@ -39,6 +39,13 @@ class Added(msgspec.Struct, frozen=True, array_like=True):
     anew: bool = False
 
 
+class Standing(msgspec.Struct, frozen=True, array_like=True):
+    """How a file stands: the number of its last row, and how many rows belong to somebody."""
+
+    last: int
+    live: int
+
+
 class Dropped(msgspec.Struct, frozen=True, array_like=True):
     """Rows of a file that nobody is to find any more."""
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pilothouse.meaning.rows import Place, Row, Wanted
+from pilothouse.meaning.rows import Place, Row, Standing, Wanted
 from pilothouse.types import limits
 
 _MAGIC = b"PHvec01\n"
@@ -73,6 +73,11 @@ class VectorFile:
     def last(self) -> int:
         """Return the number of the last row, 0 if there is none."""
         return int(self._read(self.rows - 1, 1)["id"][0]) if self.rows else 0
+
+    @property
+    def standing(self) -> Standing:
+        """Return how far it goes."""
+        return Standing(self.last, self.rows - self.dead)
 
     def add(self, rows: Sequence[Row]) -> None:
         """Add rows that come after all that are there; others are passed over."""

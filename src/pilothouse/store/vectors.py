@@ -68,7 +68,7 @@ def _joined(kind: MeaningKind) -> str:
 def _lacking_of(kind: MeaningKind) -> Statement:
     _, key, seen, version, words, _ = _OF[kind]
     return Statement(
-        f"SELECT t.id, {key}, {seen}, {version}, {words}, "  # noqa: S608 - the words are ours
+        f"SELECT t.id, {key}, {seen}, {version}, {words}, "
         f"CASE WHEN v.version = {version} THEN v.vector END {_joined(kind)} "
         f"AND t.id >= :floor AND t.id < :below AND {_differs(kind)} ORDER BY t.id DESC LIMIT :most"
     )
@@ -104,9 +104,8 @@ _AFTER = Statement(
     "SELECT id, owner, scope_kind, scope, vector FROM vectors "
     "WHERE model = :model AND kind = :kind AND id > :number ORDER BY id LIMIT :most"
 )
-_UP_TO = Statement(
-    "SELECT max(id) FROM (SELECT id FROM vectors WHERE id > :after ORDER BY id LIMIT :rows) AS looked"
-)
+_UP_TO_HERE = Statement("SELECT count(*) FROM vectors WHERE model = :model AND kind = :kind AND id <= :upto")
+_UP_TO = Statement("SELECT max(id) FROM (SELECT id FROM vectors WHERE id > :after ORDER BY id LIMIT :rows) AS looked")
 # A conversation that is deleted can be brought back for a while; its items go with it.
 _ORPHANS = Statement("""
 SELECT v.id FROM vectors v WHERE v.id > :after AND v.id <= :upto AND (v.model <> :model OR CASE v.kind
@@ -117,7 +116,7 @@ SELECT v.id FROM vectors v WHERE v.id > :after AND v.id <= :upto AND (v.model <>
 """)
 _DELETE = Statement("DELETE FROM vectors WHERE id = :id")
 _FORGET = Statement("DELETE FROM vectors WHERE model = :model")
-_DIMENSION = Statement("SELECT length(vector) FROM vectors WHERE model = :model ORDER BY id DESC LIMIT 1")
+_DIMENSION = Statement("SELECT length(vector) FROM vectors WHERE model = :model LIMIT 1")
 _BEYOND = 2**62
 
 
@@ -152,6 +151,11 @@ class VectorStore:
     async def after(self, kind: MeaningKind, model: str, number: int, most: int) -> Sequence[KeptVector]:
         values = {"kind": kind, "model": model, "number": number, "most": most}
         return await self._database.read(lambda c: [KeptVector(*row) for row in _rows(c, _AFTER, values)])
+
+    async def count(self, kind: MeaningKind, model: str, upto: int) -> int:
+        values = {"kind": kind, "model": model, "upto": upto}
+        found: int = await self._database.read(lambda c: _UP_TO_HERE.first(c, values))
+        return found
 
     async def remove_orphans(self, model: str, after: int) -> tuple[Sequence[int], int]:
         looked = {"after": after, "rows": limits.MEANING_LOOK_ROWS}
@@ -191,9 +195,7 @@ class VectorStore:
         return (size or 0) // 2
 
 
-def _look(
-    connection: Connection, kind: MeaningKind, model: str, span: tuple[int | None, int], most: int
-) -> Look:
+def _look(connection: Connection, kind: MeaningKind, model: str, span: tuple[int | None, int], most: int) -> Look:
     top = _TOP[kind].first(connection, {}) or 0
     below, above = span
     below = top + 1 if below is None else below
@@ -221,8 +223,16 @@ def _text(row: tuple[Any, ...]) -> Lacking:
 
 
 def _row(kind: MeaningKind, model: str, text: Lacking, vector: bytes) -> dict[str, object]:
-    seen = {"owner": text.owner, "scope_kind": text.scope_kind, "scope": text.scope}
-    return {"kind": kind, "key": text.key, "model": model, "version": text.version, "vector": vector} | seen
+    return {
+        "kind": kind,
+        "key": text.key,
+        "model": model,
+        "owner": text.owner,
+        "scope_kind": text.scope_kind,
+        "scope": text.scope,
+        "version": text.version,
+        "vector": vector,
+    }
 
 
 def _keep(connection: Connection, rows: Sequence[dict[str, object]], *, searches: bool) -> None:
@@ -248,7 +258,7 @@ def _exact(connection: Connection, asked: Asked, ids: Sequence[int]) -> Iterator
         values: dict[str, object] = {f"id{place}": number for place, number in enumerate(part)}
         names = ", ".join(f":{name}" for name in values)
         statement = Statement(
-            f"SELECT v.id, v.key, v.vector, {_TEXT_OF[asked.kind]} "  # noqa: S608 - the words are ours
+            f"SELECT v.id, v.key, v.vector, {_TEXT_OF[asked.kind]} "
             f"AND v.kind = :kind AND v.model = :model AND v.id IN ({names})"
         )
         yield from statement.rows(connection, values | {"model": asked.model, "kind": asked.kind})
@@ -258,11 +268,11 @@ def _ranked(asked: Asked, rows: Iterable[tuple[Any, ...]]) -> list[Near]:
     """Return what may be seen of some rows, by how alike it is to the question."""
     scopes = None if asked.scopes is None else {(scope.kind, scope.id) for scope in asked.scopes}
     query = unpacked(asked.query)
-    near = [
-        Near(key, sum(map(mul, query, unpacked(bytes(vector)))))
-        for _, key, vector, owner, scope_kind, scope in rows
-        if owner == asked.owner and (scopes is None or (scope_kind, scope) in scopes) and len(vector) == len(asked.query)
-    ]
+    near = []
+    for _, key, vector, owner, scope_kind, scope in rows:
+        seen = owner == asked.owner and (scopes is None or (scope_kind, scope) in scopes)
+        if seen and len(vector) == len(asked.query):
+            near.append(Near(key, sum(map(mul, query, unpacked(bytes(vector))))))
     near.sort(key=lambda each: -each.likeness)
     return near[: asked.most]
 

@@ -69,6 +69,9 @@ class Vectors(Protocol):
     async def after(self, kind: MeaningKind, model: str, number: int, most: int) -> Sequence[KeptVector]:
         """Return the vectors that were kept after one with a number, in order."""
 
+    async def count(self, kind: MeaningKind, model: str, upto: int) -> int:
+        """Return how many vectors there are up to a number."""
+
     async def remove_orphans(self, model: str, after: int) -> tuple[Sequence[int], int]:
         """Remove some vectors of texts that are gone, and those of other models; return them and how far it came.
 

@@ -38,6 +38,8 @@ EMBEDDING_MODEL_CHARS = 120
 EMBEDDING_URL_CHARS = 1_000
 
 # --- in the background --------------------------------------------------------------------------
+# A server that starts has better things to do for so long.
+MEANING_START = 5.0
 # Texts that were written just now wait so long: whoever writes one often writes another, and answers come first.
 MEANING_QUIET = 20.0
 # Now and then everything is gone through: other processes write, too.
