@@ -208,7 +208,7 @@ async def test_the_databases_own_search_gives_the_nearest_of_the_owner_in_the_sc
     await remember(opened.database, "of another", owner="bob")
     texts = (await vectors.lacking("memory", MODEL, None, 0, 1_000)).texts
     numbers = {key: number for number, key in enumerate(keys)}
-    by_text = [unit(1, numbers.get(text.key, 0) / 100) for text in texts]
+    by_text = [unit(1, numbers.get(text.key, 0) / 10) for text in texts]
     await vectors.keep("memory", MODEL, texts, by_text)
     near = await vectors.nearest(asked("memory", unit(1, 0), most=3))
     assert [each.key for each in near] == keys[:3]

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -53,6 +52,7 @@ class MeaningService:
         self._dimensions: dict[str, int] = {}
         # Whether there may be vectors of texts that are gone.
         self._untidy = False
+        self._catching: dict[MeaningKind, asyncio.Task[None]] = {}
         self._making = Making(vectors, self._ask)
         self._background = Background(self._work)
 
@@ -91,6 +91,9 @@ class MeaningService:
         embedder = self._rested()
         if embedder is None or not query.strip() or most < 1 or (scopes is not None and not scopes):
             return ()
+        await self._catch_up(embedder, kind)
+        if self._rested() is not embedder:
+            return ()
         asked = Asked(embedder.id, kind, owner, scopes, b"", min(most, limits.NEAR_MOST))
         return await self._tried(embedder, self._found(embedder, query, asked), ())
 
@@ -127,6 +130,9 @@ class MeaningService:
     async def close(self) -> None:
         """Stop, and end the process that computes."""
         await self._background.close()
+        for task in tuple(self._catching.values()):
+            task.cancel()
+            await asyncio.wait([task])
         await self._computing.close()
 
     async def _work(self, *, everything: bool) -> float:
@@ -161,11 +167,17 @@ class MeaningService:
         return made
 
     async def _found(self, embedder: Embedder, query: str, asked: Asked) -> Sequence[Near]:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(limits.MEANING_MOMENT):
-                await self._making.catch_up(embedder, asked.kind)
         vector = await self._question(embedder, query)
         return await self._nearest(msgspec.structs.replace(asked, query=vector))
+
+    async def _catch_up(self, embedder: Embedder, kind: MeaningKind) -> None:
+        """Have vectors made of what was written lately, for a moment; what is not ready then goes on by itself."""
+        task = self._catching.get(kind)
+        if task is None:
+            made = self._tried(embedder, self._making.catch_up(embedder, kind), None)
+            task = self._catching[kind] = asyncio.create_task(made, name=f"meaning of {kind}")
+            task.add_done_callback(lambda _task: self._catching.pop(kind))
+        await asyncio.wait([task], timeout=limits.MEANING_MOMENT)
 
     async def _nearest(self, asked: Asked) -> Sequence[Near]:
         if await self._vectors.searches():

@@ -58,10 +58,7 @@ class VectorCopy:
     async def nearest(self, asked: Asked, most: int) -> Sequence[int]:
         """Return the numbers of the nearest vectors as far as the file knows, nearest first."""
         place = self.place(asked.kind, asked.model, len(asked.query) // 2)
-        scopes: list[tuple[str, str]] | None = (
-            None if asked.scopes is None else [(scope.kind, scope.id) for scope in asked.scopes]
-        )
-        wanted = Wanted(place, asked.query, asked.owner, scopes, most)
+        wanted = Wanted(place, asked.query, asked.owner, _scopes(asked), most)
         until = time.monotonic() + limits.MEANING_MOMENT
         await self.follow(asked.kind, place, until)
         found = await self._computing.ask(find, wanted, limits.VECTOR_TIME)
@@ -75,3 +72,7 @@ class VectorCopy:
         """Take vectors out of the files that are in use."""
         for place in list(self._upto) if ids else ():
             await self._computing.ask(drop, Dropped(place, list(ids)), limits.VECTOR_TIME)
+
+
+def _scopes(asked: Asked) -> list[tuple[str, str]] | None:
+    return None if asked.scopes is None else [(scope.kind, scope.id) for scope in asked.scopes]

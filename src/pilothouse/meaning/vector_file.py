@@ -122,10 +122,8 @@ class VectorFile:
         return self._best(scores, wanted.most)
 
     def _best(self, scores: NDArray[np.float32], most: int) -> list[tuple[int, float]]:
-        if most < len(scores):
-            best = np.argpartition(scores, -most)[-most:]
-        else:
-            best = np.arange(len(scores))
+        most = min(most, len(scores))
+        best = np.argpartition(scores, len(scores) - most)[len(scores) - most :] if most else np.arange(0)
         found = []
         for place in best[np.argsort(-scores[best], kind="stable")]:
             if scores[place] < -1.5:

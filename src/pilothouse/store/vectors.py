@@ -131,7 +131,7 @@ class VectorStore:
 
     async def searches(self) -> bool:
         if self._searches is None:
-            self._searches = await self._database.write(lambda c: pgvector.prepared(c))
+            self._searches = await self._database.write(pgvector.prepared)
             while self._searches and await self._database.write(pgvector.fill, promised=False):
                 pass
         return self._searches
