@@ -32,7 +32,6 @@ async def nearest(service: MeaningService, query: str, scopes: tuple[Scope, ...]
     return [each.key for each in await service.near(query, "memory", OWNER, scopes, 3)]
 
 
-@pytest.mark.case("MEM-04")
 async def test_a_memory_is_found_by_other_words_than_its_own(database: Database, service: MeaningService) -> None:
     keys = await remember(database, *MEMORIES)
     questions = (

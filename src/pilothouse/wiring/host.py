@@ -174,8 +174,7 @@ async def open_host(
     async with AsyncExitStack() as stack:
         base = await _foundation(stack, home, url, brief=brief)
         folder, config = base.home, base.config
-        meaning = LateMeaning(base)
-        stack.push_async_callback(meaning.close)
+        meaning = _meaning(stack, base)
         todos = TodoLists(base.opened.store)
         tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper)
         authority = Authority(base)
@@ -225,9 +224,14 @@ async def open_host(
             service.permissions.changed()
             files: dict[str, JsonStore[Any]] = {"models": models.file, "config": config.file, "policy": authority.file}
             watch_files(stack, files, service, servers, meaning)
-            meaning.begin(stack)
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
+
+
+def _meaning(stack: AsyncExitStack, base: Foundation) -> LateMeaning:
+    meaning = LateMeaning(base)
+    stack.push_async_callback(meaning.close)
+    return meaning
 
 
 async def _recover(

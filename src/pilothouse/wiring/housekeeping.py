@@ -39,7 +39,8 @@ def watch_files(
     servers: Servers,
     meaning: LateMeaning,
 ) -> None:
-    """Pick up edits of the settings files while the server runs."""
+    """Pick up edits of the settings files while the server runs, and make texts findable by meaning."""
+    meaning.begin(stack)
     telling: set[asyncio.Task[None]] = set()
 
     def changed(name: str) -> None:
