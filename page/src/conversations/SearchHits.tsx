@@ -52,6 +52,11 @@ function Hit({ hit }: { hit: SearchHit }) {
       {hit.kind === "tool_call" && <ToolIcon size={13} />}
       {hit.kind === "tool_call" && <span className="ph-hidden">A tool: </span>}
       <span className={classes.snippet}>{marked(hit)}</span>
+      {hit.similar && (
+        <span className={classes.similar} title="Found by what it means; it has not all of the words.">
+          similar
+        </span>
+      )}
     </PageLink>
   );
 }

@@ -12,6 +12,7 @@ from pilothouse.types.host import Models, Settings
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
+from pilothouse.types.meaning import Meaning
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import ModelSource
 from pilothouse.types.records import QueueLimits
@@ -56,3 +57,5 @@ class Dependencies(msgspec.Struct, frozen=True):
     tools: OwnTools
     # What the prices of models are from, and of which day.
     prices_from: Callable[[], str]
+    # Finds messages by what is meant, where a model can say that.
+    meaning: Meaning

@@ -57,6 +57,7 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
 from pilothouse.types.lazy import Lazy
+from pilothouse.types.meaning import WordsOnly
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import KeptResult, QueueLimits
@@ -166,7 +167,8 @@ async def open_host(
         base = await _foundation(stack, home, url, brief=brief)
         folder, config = base.home, base.config
         todos = TodoLists(base.opened.store)
-        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper)
+        meaning = WordsOnly()
+        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, meaning)
         authority = Authority(base)
         folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)
         stack.push_async_callback(folder_tools.close)
@@ -200,6 +202,7 @@ async def open_host(
             folder_tools.view,
             built_in,
             prices_from,
+            meaning,
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
