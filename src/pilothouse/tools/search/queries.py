@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from sqlite3 import Connection
 
@@ -17,6 +18,8 @@ from pilothouse.types.ranking import fused
 # Letters of a search that are looked up; more narrow it no further.
 _GRAMS = 24
 _RANKED = 100
+# The part of a question's words that a passage has, to count beside what is alike in meaning.
+_COVERED = 0.5
 _QUOTED = re.compile(r'"([^"]*)"|(\S+)')
 # Passages are ranked by the words in them, by the names that they define, and by where they are.
 _MEASURES = ("body", "names", "path")
@@ -87,6 +90,8 @@ def alike(connection: Connection, model: str, question: bytes) -> Alike:
 def about(connection: Connection, question: str, near: Sequence[int], most: int) -> list[Location]:
     """Return the passages that several measures of words, and their meanings, together put first."""
     words = fused(*(_ranked(connection, column, question) for column in _MEASURES))
+    if near:
+        words = _covering(connection, words, query_words(question))
     best = fused(words, near)[:most]
     found = {ident: Location(path, first, last) for ident, path, first, last in _located(connection, best)}
     return [found[ident] for ident in best if ident in found]
@@ -150,6 +155,19 @@ def _ranked(connection: Connection, column: str, question: str) -> list[int]:
         (match, _RANKED),
     )
     return [ident for (ident,) in rows]
+
+
+def _covering(connection: Connection, passages: Sequence[int], words: Sequence[str]) -> list[int]:
+    """Return the passages that have enough of the words: one of many, and any text may have it by chance."""
+    marks = ", ".join("?" for _ in passages)
+    having: Counter[int] = Counter()
+    for word in words:
+        rows = connection.execute(
+            f"SELECT rowid FROM words WHERE words MATCH ? AND rowid IN ({marks})",  # noqa: S608
+            (_quoted(word), *passages),
+        )
+        having.update(ident for (ident,) in rows)
+    return [passage for passage in passages if having[passage] >= _COVERED * len(words)]
 
 
 def _located(connection: Connection, passages: Sequence[int]) -> list[tuple[int, str, int, int]]:

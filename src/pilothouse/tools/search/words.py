@@ -67,22 +67,32 @@ def passages(text: str, symbols: Sequence[Symbol]) -> list[Passage]:
         lines.pop()
     if not lines:
         return []
-    starts = {symbol.line for symbol in symbols}
-    if not starts:
-        starts = {number for number, line in enumerate(lines, 1) if _HEADING.match(line)}
-    cuts, size = [1], len(lines[0])
-    for number, line in enumerate(lines[1:], 2):
-        length = number - cuts[-1]
-        size += len(line) + 1
-        is_full = length >= _PASSAGE_MAX or size > limits.PASSAGE_CHARS
-        if is_full or (length >= _PASSAGE_MIN and number in starts):
-            cuts.append(number)
-            size = len(line)
+    cuts = _cuts(lines, {symbol.line for symbol in symbols})
     found = []
     for first, after in zip(cuts, [*cuts[1:], len(lines) + 1], strict=True):
         names = tuple(symbol.name for symbol in symbols if first <= symbol.line < after)
         found.append(Passage(first, after - 1, "\n".join(lines[first - 1 : after - 1]), names))
     return found
+
+
+def _cuts(lines: Sequence[str], starts: set[int]) -> list[int]:
+    """Return the lines with which passages begin."""
+    cuts, size = [1], len(lines[0])
+    for number, line in enumerate(lines[1:], 2):
+        length = number - cuts[-1]
+        if length >= _PASSAGE_MAX or size + len(line) >= limits.PASSAGE_CHARS:
+            is_new = True
+        elif starts:
+            is_new = length >= _PASSAGE_MIN and number in starts
+        else:
+            # Prose: a paragraph is about one thing, and a heading belongs to what follows it.
+            is_new = size >= limits.PARAGRAPH_CHARS and not lines[number - 2].strip()
+            is_new = is_new or (length >= _PASSAGE_MIN and _HEADING.match(line) is not None)
+        if is_new:
+            cuts.append(number)
+            size = 0
+        size += len(line) + 1
+    return cuts
 
 
 def meant(path: str, text: str) -> str:

@@ -257,6 +257,8 @@ INDEX_WORTH_FILES = 2_000
 MEANING_PASSAGES = 20_000
 # Characters of a passage, after which it is cut: what the usual models read of a text at once.
 PASSAGE_CHARS = 1_200
+# And of paragraphs of prose that are one passage: what says many things is like nothing that is asked.
+PARAGRAPH_CHARS = 300
 # What a model is given of a passage that is one endless line.
 MEANING_CHARS = 2_000
 # Passages whose meaning is asked for at once: a question that comes meanwhile waits for no more than these.
@@ -266,7 +268,7 @@ MEANING_WAIT = 2.0
 # How long any search waits for the meaning of its question; words are found without it.
 MEANING_QUESTION_TIME = 5.0
 # What is less alike than this has nothing to do with the question.
-MEANING_FILE_LIKENESS = 0.25
+MEANING_FILE_LIKENESS = 0.2
 # Files that are parsed to tell a name's uses from its mentions.
 USAGE_FILES = 1_000
 # Files are given to the grammars together up to this: a question for each takes longer than its answer.
