@@ -46,7 +46,8 @@ export function grouped(hits: readonly SearchHit[]): Group[] {
   }));
 }
 
-function Hit({ hit }: { hit: SearchHit }) {
+/** One hit: the words around it, and whether it only means about the same. */
+export function Hit({ hit }: { hit: SearchHit }) {
   return (
     <PageLink className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "")}>
       {hit.kind === "tool_call" && <ToolIcon size={13} />}
