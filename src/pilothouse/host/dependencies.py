@@ -58,4 +58,4 @@ class Dependencies(msgspec.Struct, frozen=True):
     # What the prices of models are from, and of which day.
     prices_from: Callable[[], str]
     # Finds messages by what is meant, where a model can say that.
-    meaning: Meaning
+    by_meaning: Meaning
