@@ -64,7 +64,7 @@ def test_the_groups_agree_on_every_version() -> None:
             assert seen.setdefault(name, version) == version, f"{name} has two versions; run scripts/lock"
 
 
-@pytest.mark.parametrize("group", ["runtime", "embedded", "servers", "known", "build", "dev", "bench"])
+@pytest.mark.parametrize("group", ["runtime", "embedded", "meaning", "servers", "known", "build", "dev", "bench"])
 def test_every_pinned_package_has_hashes(group: str) -> None:
     text = (REQUIREMENTS / f"{group}.txt").read_text(encoding="utf-8")
     packages = re.findall(r"^[a-z0-9].*", text, re.MULTILINE)

@@ -21,6 +21,8 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     # What may take long it asks of a helper process of its own.
     "json_schema": {"helper", "types"},
     "permissions": RING,
+    # Computes in a helper process of its own, and asks endpoints.
+    "meaning": RING | {"helper"},
     "mcp": RING | {"helper", "json_schema"},
     "models": RING,
     "plugins": RING,

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import RLock
 from typing import TypeVar, cast
@@ -43,6 +43,14 @@ class Unreadable(Exception):
         self.why = why
 
 
+class Room(msgspec.Struct, frozen=True):
+    """What a helper process gets: its memory, what its environment has beside the usual, and how much it gives way."""
+
+    memory: int = limits.HELPER_MEMORY
+    environment: Mapping[str, str] = {}
+    nice: int = 0
+
+
 class Helper:
     """One helper process. Threads take turns; the event loop's own thread asks nothing, since an answer may take long.
 
@@ -50,7 +58,8 @@ class Helper:
     raises a PilothouseError, so does asking.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: Room | None = None) -> None:
+        self._room = room or Room()
         self._turns = RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._waiting = False
@@ -114,6 +123,9 @@ class Helper:
             raise Unreadable(_WHY["deep"]) from None
 
     def close(self) -> None:
+        """End the process; what it is asked right now is not waited for."""
+        if (process := self._process) is not None:
+            process.kill()
         with self._turns:
             self._stop()
 
@@ -121,14 +133,16 @@ class Helper:
         if self._process is not None and self._process.poll() is not None:
             self._stop()
         if self._process is None:
-            command = [sys.executable, "-P", "-m", "pilothouse.helper.process"]
+            room = (str(self._room.memory), str(self._room.nice))
+            command = [sys.executable, "-P", "-m", "pilothouse.helper.process", *room]
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+                | dict(self._room.environment),
                 bufsize=0,
             )
         return self._process

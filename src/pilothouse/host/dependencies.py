@@ -10,6 +10,7 @@ from pilothouse.types.admin import AuthorityAdmin, OwnTools
 from pilothouse.types.changes import Undo
 from pilothouse.types.host import Models, Settings
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
+from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.meaning import Meaning
@@ -57,5 +58,6 @@ class Dependencies(msgspec.Struct, frozen=True):
     tools: OwnTools
     # What the prices of models are from, and of which day.
     prices_from: Callable[[], str]
+    meaning: Lazy[MeaningVerbs]
     # Finds messages by what is meant, where a model can say that.
     by_meaning: Meaning

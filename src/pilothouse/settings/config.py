@@ -15,6 +15,7 @@ from pilothouse.settings.json_file import JsonFile
 from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings, check_numbers
+from pilothouse.types.embeddings import Embeddings, endpoint_problem
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject
 from pilothouse.types.setting import check_bounds, fields_of, shown
@@ -49,6 +50,7 @@ def parse_config(raw: JsonObject) -> Config:
     _check_timeouts(config.tool_timeouts)
     check_bounds(config)
     _check_profiles(config)
+    _check_embeddings(config.embeddings)
     return config
 
 
@@ -69,6 +71,13 @@ def _write(raw: JsonObject, kind: type[msgspec.Struct], changes: JsonObject) -> 
             raw[field.name] = {name: each for name, each in merged.items() if each is not None}
         else:
             raw[field.name] = value
+
+
+def _check_embeddings(embeddings: Embeddings) -> None:
+    if embeddings.source != "endpoint":
+        return
+    if problem := endpoint_problem(embeddings.url or "", embeddings.model or ""):
+        raise BadField(("embeddings", "model" if embeddings.url else "url"), problem)
 
 
 def _check_profiles(config: Config) -> None:

@@ -328,9 +328,14 @@ vectors = sa.Table(
     sa.Column("owner", sa.String(80), nullable=False),
     sa.Column("scope_kind", sa.String(16), nullable=False),
     sa.Column("scope", sa.Text, nullable=False),
+    # What the text was when this was made: a memory's digest, a passage's document; messages never change.
+    sa.Column("version", sa.String(64), nullable=False),
     # Of length 1, as little-endian 16-bit floats.
     sa.Column("vector", sa.LargeBinary, nullable=False),
     sa.Index("vectors_of_texts", "kind", "key", "model", unique=True),
+    sa.Index("vectors_in_order", "model", "kind", "id"),
+    # No number is given twice, also when the newest rows went.
+    sqlite_autoincrement=True,
 )
 
 # Everything that goes when a conversation goes for good.

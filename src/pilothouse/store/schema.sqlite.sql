@@ -228,15 +228,15 @@ CREATE TABLE usage_days (
 );
 
 CREATE TABLE vectors (
-	id INTEGER NOT NULL, 
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	kind VARCHAR(16) NOT NULL, 
 	"key" VARCHAR(40) NOT NULL, 
 	model VARCHAR(200) NOT NULL, 
 	owner VARCHAR(80) NOT NULL, 
 	scope_kind VARCHAR(16) NOT NULL, 
 	scope TEXT NOT NULL, 
-	vector BLOB NOT NULL, 
-	PRIMARY KEY (id)
+	version VARCHAR(64) NOT NULL, 
+	vector BLOB NOT NULL
 );
 
 CREATE UNIQUE INDEX vectors_of_texts ON vectors (kind, "key", model);
@@ -276,6 +276,8 @@ CREATE INDEX runs_of_conversation ON runs (conversation_id, created_at);
 CREATE INDEX search_texts_of_conversation ON search_texts (conversation_id, item_id);
 
 CREATE INDEX topics_of_owner ON topics (owner, name);
+
+CREATE INDEX vectors_in_order ON vectors (model, kind, id);
 
 CREATE VIRTUAL TABLE search_words USING fts5(body, content='search_texts', content_rowid='id', tokenize='unicode61 remove_diacritics 2');
 

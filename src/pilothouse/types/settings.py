@@ -7,6 +7,7 @@ from typing import Annotated
 from pilothouse.types import limits
 from pilothouse.types.authority import DefaultMode
 from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.embeddings import Embeddings
 from pilothouse.types.json import Frozen
 from pilothouse.types.large_results import LargeResults
 from pilothouse.types.retention import Retention
@@ -61,6 +62,7 @@ class Settings(Frozen, frozen=True, kw_only=True):
     large_results: LargeResults = LargeResults()
     retention: Retention = Retention()
     terminal: TerminalSettings = TerminalSettings()
+    embeddings: Embeddings = Embeddings()
     local_servers: Annotated[
         int | None,
         Setting(

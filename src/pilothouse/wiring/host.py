@@ -57,13 +57,13 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
 from pilothouse.types.lazy import Lazy
-from pilothouse.types.meaning import WordsOnly
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import KeptResult, QueueLimits
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
+from pilothouse.wiring.meaning import LateMeaning
 from pilothouse.wiring.servers import Servers
 
 if TYPE_CHECKING:
@@ -108,13 +108,20 @@ class _Settings(Settings):
     """The settings, with what other parts know of this machine."""
 
     def __init__(
-        self, service: ConfigService, plugins: Plugins, folder_tools: FolderTools, authority: Authority, modes: Modes
+        self,
+        service: ConfigService,
+        plugins: Plugins,
+        folder_tools: FolderTools,
+        authority: Authority,
+        modes: Modes,
+        meaning: LateMeaning,
     ) -> None:
         self._service = service
         self._plugins = plugins
         self._folder_tools = folder_tools
         self._authority = authority
         self._modes = modes
+        self._meaning = meaning
 
     async def get(self, owner: str) -> ConfigView:
         return msgspec.structs.replace(
@@ -131,6 +138,7 @@ class _Settings(Settings):
         for name, digest in (body.plugins or {}).items():
             await asyncio.to_thread(self._plugins.switch, name, digest, owner)
         await self._service.patch(body)
+        self._meaning.settings_changed()
         return await self.get(owner)
 
     async def usual(self, owner: str) -> ConversationSettings:
@@ -166,8 +174,8 @@ async def open_host(
     async with AsyncExitStack() as stack:
         base = await _foundation(stack, home, url, brief=brief)
         folder, config = base.home, base.config
+        meaning = _meaning(stack, base)
         todos = TodoLists(base.opened.store)
-        meaning = WordsOnly()
         tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, meaning)
         authority = Authority(base)
         folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)
@@ -184,7 +192,7 @@ async def open_host(
         process = process_name(new_id("p"), one_shot=role != "server")
         executor = Executor(parts, process, titles=not brief)
         engine = DirectEngine(executor, parts.settings)
-        settings = _Settings(config, plugins, folder_tools, authority, parts.modes)
+        settings = _Settings(config, plugins, folder_tools, authority, parts.modes, meaning)
         dependencies = Dependencies(
             _model_service(folder, models, lambda: service.models_changed()),  # noqa: PLW0108
             models,
@@ -202,6 +210,7 @@ async def open_host(
             folder_tools.view,
             built_in,
             prices_from,
+            meaning.admin,
             meaning,
         )
         service = HostService(parts, engine, dependencies)
@@ -215,9 +224,15 @@ async def open_host(
             await keep_tidy(stack, parts.records, lambda: config.config.retention)
             service.permissions.changed()
             files: dict[str, JsonStore[Any]] = {"models": models.file, "config": config.file, "policy": authority.file}
-            watch_files(stack, files, service, servers)
+            watch_files(stack, files, service, servers, meaning)
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
+
+
+def _meaning(stack: AsyncExitStack, base: Foundation) -> LateMeaning:
+    meaning = LateMeaning(base)
+    stack.push_async_callback(meaning.close)
+    return meaning
 
 
 async def _recover(

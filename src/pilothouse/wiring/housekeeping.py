@@ -18,6 +18,7 @@ from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import Records
 from pilothouse.types.retention import Retention
 from pilothouse.wiring.folder_tools import FolderTools
+from pilothouse.wiring.meaning import LateMeaning
 from pilothouse.wiring.servers import Servers
 
 _log = logging.getLogger(__name__)
@@ -32,9 +33,14 @@ def probe_sandbox(stack: AsyncExitStack, folder_tools: FolderTools) -> None:
 
 
 def watch_files(
-    stack: AsyncExitStack, files: Mapping[str, JsonStore[Any]], service: HostService, servers: Servers
+    stack: AsyncExitStack,
+    files: Mapping[str, JsonStore[Any]],
+    service: HostService,
+    servers: Servers,
+    meaning: LateMeaning,
 ) -> None:
-    """Pick up edits of the settings files while the server runs."""
+    """Pick up edits of the settings files while the server runs, and make texts findable by meaning."""
+    meaning.begin(stack)
     telling: set[asyncio.Task[None]] = set()
 
     def changed(name: str) -> None:
@@ -46,6 +52,7 @@ def watch_files(
             service.permissions.changed()
         else:
             servers.reconcile()
+            meaning.settings_changed()
             service.server_news.changed()
 
     watcher = asyncio.create_task(watch(files, changed), name="watch-files")

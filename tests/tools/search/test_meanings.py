@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -189,10 +189,10 @@ async def test_a_model_that_fails_leaves_words_and_is_asked_again_with_the_next_
     class Failing(WordGroups):
         fails = True
 
-        async def embed(self, texts: list[str], purpose: Purpose = "passage") -> list[bytes]:  # type: ignore[override]
+        async def embed(self, texts: Sequence[str], purpose: Purpose = "passage") -> Sequence[bytes]:
             if self.fails and purpose == "passage":
                 raise RuntimeError("no")
-            return list(await super().embed(texts, purpose))
+            return await super().embed(texts, purpose)
 
     monkeypatch.setattr(limits, "MEANING_BATCH", 1)
     meaning = Failing(SHIPS)
@@ -211,7 +211,7 @@ async def test_a_question_that_no_model_understands_in_time_is_searched_by_words
     home: Path, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Slow(WordGroups):
-        async def embed(self, texts: list[str], purpose: Purpose = "passage") -> list[bytes]:  # type: ignore[override]
+        async def embed(self, texts: Sequence[str], purpose: Purpose = "passage") -> Sequence[bytes]:
             await asyncio.Event().wait()
             return []
 

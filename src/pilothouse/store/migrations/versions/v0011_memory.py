@@ -92,6 +92,9 @@ def _vectors() -> None:
         sa.Column("owner", sa.String(80), nullable=False),
         sa.Column("scope_kind", sa.String(16), nullable=False),
         sa.Column("scope", sa.Text, nullable=False),
+        sa.Column("version", sa.String(64), nullable=False),
         sa.Column("vector", sa.LargeBinary, nullable=False),
         sa.Index("vectors_of_texts", "kind", "key", "model", unique=True),
+        sa.Index("vectors_in_order", "model", "kind", "id"),
+        sqlite_autoincrement=True,
     )

@@ -1,0 +1,1 @@
+"""Finding texts by what they mean: vectors made by a model here or elsewhere, kept, and compared."""
