@@ -234,6 +234,7 @@ describe("what a search found", () => {
     ranges: [{ start: 0, end: 4 }],
     at: 0,
     foundHere,
+    similar: false,
   });
 
   it("names a conversation once, its title apart from its hits, and says how many are left", () => {

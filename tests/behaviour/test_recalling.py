@@ -9,14 +9,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from pilothouse.tools.recall_history import RecallHistory
 from pilothouse.types import limits
-from pilothouse.types.api import ConversationPatch, ModelInput
+from pilothouse.types.api import ConversationPatch, ModelInput, NewConversation
 from pilothouse.types.items import Item
+from pilothouse.types.meaning import Near, WordsOnly
+from pilothouse.types.ports import CallContext
+from pilothouse.types.scopes import Scope
 from pilothouse.types.tool_names import RECALL
+from tests.support.alike import WordGroups
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.scripted_endpoint import Endpoint, Reply
+from tests.support.tools import Silent
 from tests.support.wire_writers import Call, Say, Text
 
 WINDOW = 16_000
@@ -128,3 +135,31 @@ async def test_where_nothing_was_replaced_there_is_nothing_to_recall(home: Path)
         assert (await chat.say()).status == "completed"
         [call] = await chat.items("tool_call")
         assert call.text == "Nothing of this conversation was replaced by a summary: all of it is here."
+
+
+@pytest.mark.case("UTL-14")
+async def test_what_was_replaced_is_found_by_what_it_is_about_in_this_conversation_alone(home: Path) -> None:
+    async with summed_up(home) as (chat, _endpoint):
+        items = await chat.items()
+        asked, here = (next(item for item in items if item.text == text) for text in ("Tell me about ships", "Go on"))
+        there = next(item for item in items if item.text == "Are you there?")
+        elsewhere = await chat.api.conversations.create(ME, NewConversation())
+        meaning = WordGroups()
+        # What is after the summary is not looked for, nor what is hardly alike, nor what is in another conversation.
+        meaning.nearby = (Near(there.id, 0.9), Near(here.id, 0.8), Near("i_elsewhere", 0.8), Near(asked.id, 0.1))
+        records = chat.host.executor._parts.records
+        context = CallContext(chat.id, "r", "i", None, (), False, owner=ME)
+        without = await RecallHistory(records, WordsOnly()).execute({"about": "zanzibar harbour"}, context, Silent())
+        assert "Assistant: Many words about ships." in without.text
+        assert without.text.endswith("[1 entry. Found by words: no embedding model is there.]")
+        tool = RecallHistory(records, meaning)
+        found = await tool.execute({"about": "zanzibar harbour"}, context, Silent())
+        lines = found.text.splitlines()
+        assert "Assistant: Many words about ships." in lines[0]
+        assert lines[1].endswith("Person: Go on")
+        assert lines[2:] == ["[2 entries. First what has the words, then what means about the same.]"]
+        assert meaning.asked_near == [("zanzibar harbour", "message", ME, (Scope(kind="conversation", id=chat.id),))]
+        away = msgspec.structs.replace(context, conversation_id=elsewhere.id)
+        other = await tool.execute({"about": "zanzibar"}, away, Silent())
+        assert other.error is not None
+        assert other.error.code == "ALL_HERE"

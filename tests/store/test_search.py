@@ -25,10 +25,12 @@ from tests.store.older import BEFORE_PACKED_TEXTS, BEFORE_PACKING
 from tests.support.records import OWNER, a_conversation, an_item
 
 
-async def said(store: Store, conversation: Conversation, *texts: str, kind: ItemKind = "response") -> None:
+async def said(store: Store, conversation: Conversation, *texts: str, kind: ItemKind = "response") -> str:
+    """Texts as they are kept; returns the id of the last."""
     for text in texts:
         item = an_item(conversation.id, kind, "completed", text)
         await store.append(conversation.id, [ItemCreated(item=item)], None)
+    return item.id
 
 
 async def called(store: Store, conversation: Conversation, arguments: dict[str, object], result: str) -> str:
@@ -94,6 +96,24 @@ async def test_an_answer_is_shown_as_it_is_read_and_not_as_it_is_written(store: 
     assert (hit.snippet, marked(hit)) == ("The harbour is open for ships", ["harbour"])
     [hit] = await found(store, "quay")
     assert marked(hit) == ["quay"], "what stands only in an address is shown, too"
+
+
+async def test_items_that_are_alike_are_hits_in_the_order_of_their_likeness(store: Store) -> None:
+    mine, gone = [await store.add_conversation(a_conversation()) for _ in range(2)]
+    theirs = await store.add_conversation(a_conversation("someone else"))
+    first = await said(store, mine, "The **vessel** is moored at the quay")
+    second = await called(store, mine, {"place": "dock"}, "three boats")
+    other = await said(store, theirs, "A ship of theirs")
+    deleted = await said(store, gone, "A ship that sank")
+    await store.change_conversation(OWNER, gone.id, lambda each: msgspec.structs.replace(each, deleted_at=1.0))
+    hits = await store.similar(OWNER, [second, "unknown", other, deleted, first], "is a ship at the quay?")
+    assert [(hit.item_id, hit.kind, hit.similar) for hit in hits] == [
+        (second, "tool_call", True),
+        (first, "response", True),
+    ]
+    # What it has of the words is marked, but for those that every text has.
+    assert (hits[1].snippet, marked(hits[1])) == ("The vessel is moored at the quay", ["quay"])
+    assert [hit.ranges for hit in await store.similar(OWNER, [first], "a b c")] == [()]
 
 
 async def test_a_query_with_signs_of_every_kind_is_only_words(store: Store) -> None:

@@ -17,6 +17,8 @@ from pilothouse.tools.search.last_search import LastSearches, Recall, recall_not
 from pilothouse.tools.search.operation import Searching
 from pilothouse.tools.search.operations import search_operations
 from pilothouse.types.json import JsonObject
+from pilothouse.types.meaning import Meaning
+from pilothouse.types.ports import Withheld, nothing_withheld
 from tests.support.files import FileCalls
 from tests.support.records import a_conversation, a_posting
 from tests.support.terminals import sandbox
@@ -44,13 +46,15 @@ async def searcher(
     folder: Path,
     recall: Recall = recall_nothing,
     holds_secret: Callable[[str], bool] = lambda _text: False,
+    meaning: Meaning | None = None,
+    withheld: Withheld = nothing_withheld,
 ) -> AsyncIterator[Searcher]:
     """Open the tool on a folder; afterwards nothing of its indexes runs."""
     os.makedirs(home, exist_ok=True)
     opened = open_store(home, None, lambda *_told: None)
     guard = Protected(home)
     held = sandbox(home)
-    indexes = Indexes(home / "cache" / "index", guard, holds_secret)
+    indexes = Indexes(home / "cache" / "index", guard, holds_secret, meaning, withheld)
     try:
         conversation = await opened.store.add_conversation(a_conversation())
         posting = a_posting(conversation.id)

@@ -11,6 +11,7 @@ from pilothouse.types import limits
 from pilothouse.types.found_tools import specs
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.ports import CallContext
+from tests.support.alike import WordGroups
 from tests.support.tools import Silent, ToolOf
 
 
@@ -101,3 +102,58 @@ async def test_only_tools_of_servers_are_found_and_words_are_kept_for_a_few_sets
         output = await finder.execute({"query": "letter"}, context, Silent())
         assert [spec.name for spec in specs(output.text)] == [f"office__letter{number}"]
     assert len(finder._indexes) == limits.FINDING_INDEXES
+
+
+async def found(finder: SearchTools, query: str, *tools: Described) -> list[str]:
+    context = CallContext("c", "r", "i", None, (), False, tools=tools or TOOLS)
+    output = await finder.execute({"query": query}, context, Silent())
+    return [each["name"] for each in output.data["found"]]
+
+
+LETTERS = "letter epistle missive correspondence"
+
+
+@pytest.mark.case("NAM-03")
+async def test_a_question_in_other_words_finds_a_tool_by_what_it_means() -> None:
+    meaning = WordGroups(LETTERS, "merged union")
+    finder = SearchTools(meaning)
+    assert await found(SearchTools(), "missive") == []
+    assert await found(finder, "missive") == ["mail.send"]
+    # Words and meaning count together, and what both find comes first.
+    assert (await found(finder, "epistle for a pull request"))[:2] == ["github.listPullRequests", "mail.send"]
+    # Who names a tool gets that one.
+    assert (await found(finder, "files__read"))[0] == "files.read"
+    # Each text is embedded once.
+    assert len(meaning.seen) == len(set(meaning.seen)) == len(TOOLS)
+
+
+async def test_before_all_tools_are_known_a_search_goes_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "FINDING_MEANING_TIME", 0.05)
+    meaning = WordGroups(LETTERS)
+    finder = SearchTools(meaning)
+    meaning.open.clear()
+    assert await found(finder, "missive attachments") == ["mail.send"]
+    assert await found(finder, "missive") == []
+    meaning.open.set()
+    assert await found(finder, "missive") == ["mail.send"]
+
+
+async def test_more_tools_than_are_kept_are_found_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "FINDING_MEANINGS", 4)
+    meaning = WordGroups(LETTERS)
+    finder = SearchTools(meaning)
+    assert await found(finder, "missive") == []
+    assert meaning.seen == []
+    assert await found(finder, "missive", *TOOLS[1:]) == ["mail.send"]
+    # The oldest go, so that it never keeps more.
+    assert await found(finder, "missive", TOOLS[0], TOOLS[3]) == ["mail.send"]
+    assert len(finder._meanings._vectors) == 4
+
+
+async def test_a_withdrawn_tool_is_not_found_by_meaning_either() -> None:
+    class Gone(Described):
+        def withdrawn(self) -> str:
+            return "It is gone."
+
+    gone = Gone("post__write", "Writes a letter.")
+    assert await found(SearchTools(WordGroups(LETTERS)), "missive", gone, TOOLS[3]) == ["mail.send"]

@@ -46,12 +46,18 @@ export function grouped(hits: readonly SearchHit[]): Group[] {
   }));
 }
 
-function Hit({ hit }: { hit: SearchHit }) {
+/** One hit: the words around it, and whether it only means about the same. */
+export function Hit({ hit }: { hit: SearchHit }) {
   return (
     <PageLink className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "")}>
       {hit.kind === "tool_call" && <ToolIcon size={13} />}
       {hit.kind === "tool_call" && <span className="ph-hidden">A tool: </span>}
       <span className={classes.snippet}>{marked(hit)}</span>
+      {hit.similar && (
+        <span className={classes.similar} title="Found by what it means; it has not all of the words.">
+          similar
+        </span>
+      )}
     </PageLink>
   );
 }

@@ -138,7 +138,7 @@ def _print_item(item: Item, out: Terminal) -> None:
 async def search(
     words: Annotated[str, typer.Argument(metavar="WORDS", help="What to look for.")], json: AsJson = False
 ) -> int:
-    """Find conversations by their words."""
+    """Find conversations by their words, then by what they mean."""
     async with connect_host() as api:
         result = await api.conversations.search(LOCAL_OWNER, words, limit=limits.SEARCH_HITS)
     if json:
@@ -168,7 +168,10 @@ def _print_snippet(hit: SearchHit, out: Terminal) -> None:
         out.write(_flat(hit.snippet[at : found.start]))
         out.styled_text(_flat(hit.snippet[found.start : found.end]), "yellow")
         at = found.end
-    out.write(_flat(hit.snippet[at:]) + "\n")
+    out.write(_flat(hit.snippet[at:]))
+    if hit.similar:
+        out.styled_text("  (similar)", "dim")
+    out.write("\n")
 
 
 def _flat(text: str) -> str:

@@ -13,6 +13,7 @@ from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Propo
 from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
+from pilothouse.types.meaning import Meaning
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import ModelSource
 from pilothouse.types.records import QueueLimits
@@ -58,3 +59,5 @@ class Dependencies(msgspec.Struct, frozen=True):
     # What the prices of models are from, and of which day.
     prices_from: Callable[[], str]
     meaning: Lazy[MeaningVerbs]
+    # Finds messages by what is meant, where a model can say that.
+    by_meaning: Meaning

@@ -123,7 +123,7 @@ class Host:
         return await self.api.usage.report(LOCAL_OWNER, days)
 
     async def search(self, query: str) -> Sequence[SearchHit]:
-        """Find conversations by their words."""
+        """Find conversations by their words, then by what they mean (`similar`)."""
         return (await self.api.conversations.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)).hits
 
 

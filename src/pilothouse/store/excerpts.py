@@ -18,6 +18,8 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]*)>")
 _EMPHASIS = re.compile(r"(?<![\w*_~\\])(\*{1,3}|_{1,3}|~~)(?=\S)([^*_~]*[^*_~\s])\1(?!\w)")
 _ESCAPE = re.compile(r"\\([*_`#~>|])")
+# Found nowhere: where there are no words, a text is shown from its beginning.
+_NOTHING = re.compile(r"(?!)")
 
 
 class _Bases(dict[int, int]):
@@ -98,6 +100,8 @@ def excerpt(text: str, words: Sequence[str], *, markdown: bool = False) -> tuple
 def _pattern(words: Sequence[str]) -> re.Pattern[str]:
     """Return what finds the words, longest first: as beginnings of words, or inside of them."""
     longest = sorted(map(_folded, words), key=len, reverse=True)
+    if not longest:
+        return _NOTHING
     return re.compile("|".join(map(re.escape, longest)), re.IGNORECASE)
 
 

@@ -103,6 +103,16 @@ _QUERIES = {
     ("postgresql", False): Statement(_GROUPED.format(found=_POSTGRESQL_FOUND.format(parts=""))),
     ("postgresql", True): Statement(_GROUPED.format(found=_POSTGRESQL_FOUND.format(parts=_POSTGRESQL_PARTS))),
 }
+# Some items, by as many names as are ever asked for.
+_NAMES = tuple(f"item{number}" for number in range(limits.MEANING_MESSAGES))
+_SIMILAR = Statement(
+    "SELECT t.conversation_id, t.item_id, t.at, t.body, c.title, i.kind, 0, 1 FROM items i "  # noqa: S608 - ours
+    "JOIN search_texts t ON t.conversation_id = i.conversation_id AND t.item_id = i.id "
+    "JOIN conversations c ON c.id = i.conversation_id "
+    f"WHERE c.owner = :owner AND c.deleted_at IS NULL AND i.id IN ({', '.join(f':{name}' for name in _NAMES)})"
+)
+# Words that are in every text: they are no reason to show one part of it rather than another.
+_TELLING = 4
 
 _REMOVE_TITLE = Statement("DELETE FROM search_texts WHERE conversation_id = :id AND item_id IS NULL")
 _ADD = inserting("search_texts", "conversation_id", "item_id", "at", "body")
@@ -166,6 +176,14 @@ def find(connection: Connection, owner: str, query: str, limit: int) -> SearchRe
     return SearchResult(query=query, hits=tuple(_hit(row, words) for row in found))
 
 
+def similar(connection: Connection, owner: str, item_ids: Sequence[str], query: str) -> list[SearchHit]:
+    """Return those of some items that are an owner's, in this order, each with what it has of the words if any."""
+    asked = dict(zip(_NAMES, [*item_ids, *[""] * len(_NAMES)], strict=False))
+    found = {row[1]: row for row in _SIMILAR.rows(connection, {"owner": owner, **asked})}
+    words = [word for word in re.findall(r"\w+", query) if len(word) >= _TELLING]
+    return [_hit(found[item_id], words, similar=True) for item_id in dict.fromkeys(item_ids) if item_id in found]
+
+
 def _parts(query: str) -> dict[str, object]:
     """Return what the trigram index is asked for: texts with every group of three letters, wherever they stand."""
     groups = dict.fromkeys(query[at : at + _LEAST_PART] for at in range(len(query) - _LEAST_PART + 1))
@@ -173,7 +191,7 @@ def _parts(query: str) -> dict[str, object]:
     return {"parts": " AND ".join(f'"{group}"' for group in asked), "is_sure": len(query) == _LEAST_PART}
 
 
-def _hit(row: tuple[Any, ...], words: Sequence[str]) -> SearchHit:
+def _hit(row: tuple[Any, ...], words: Sequence[str], *, similar: bool = False) -> SearchHit:
     conversation_id, item_id, at, body, title, kind, _, here = row
     kind = cast(FoundKind, kind or "title")
     snippet, ranges = excerpt(plain_text(body), words, markdown=kind in _MARKDOWN)
@@ -186,4 +204,5 @@ def _hit(row: tuple[Any, ...], words: Sequence[str]) -> SearchHit:
         ranges=ranges,
         at=at,
         found_here=here,
+        similar=similar,
     )

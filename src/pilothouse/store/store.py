@@ -139,6 +139,8 @@ class Store:
     # What a power cut takes of it is found again as missing.
     catch_up = _writes(_catch_up, promised=False)
 
+    similar = _reads(search.similar)
+
     async def search(self, owner: str, query: str, limit: int) -> SearchResult:
         return await self._database.slow.run(
             lambda c: search.find(c, owner, query, limit),

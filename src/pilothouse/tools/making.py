@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pilothouse.tools.search.operation import Searching
     from pilothouse.tools.terminal.terminals import Terminals
     from pilothouse.tools.todos.lists import TodoLists
+    from pilothouse.types.meaning import Meaning
     from pilothouse.types.records import Records
     from pilothouse.types.settings import Settings
 
@@ -31,6 +32,8 @@ class ToolParts(msgspec.Struct, frozen=True):
     # What tools gave in this conversation.
     records: Records
     helper: Helper
+    # Finds by what is meant, where a model can say that.
+    meaning: Meaning
 
 
 class FolderToolParts(ToolParts, frozen=True):

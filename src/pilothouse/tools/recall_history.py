@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping, Sequence
 
@@ -18,14 +19,19 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.item_data import CallData, CompactionData, MessageData, ResponseData
 from pilothouse.types.items import CLOSED, Item, is_a, is_cut_off, is_summed_up
 from pilothouse.types.json import JsonObject, encode_text
+from pilothouse.types.meaning import Meaning
 from pilothouse.types.ports import CallContext, CallFeedback, ToolOutput
 from pilothouse.types.records import Records
+from pilothouse.types.scopes import Scope
 from pilothouse.types.tool_names import RECALL
+
+# Words of a question that tell something; shorter ones are in every sentence.
+_WORD = re.compile(r"\w{4,}")
 
 
 def make(parts: ToolParts) -> RecallHistory:
     """Make the tool."""
-    return RecallHistory(parts.records)
+    return RecallHistory(parts.records, parts.meaning)
 
 
 class _Wanted(msgspec.Struct, frozen=True):
@@ -38,6 +44,16 @@ class _Wanted(msgspec.Struct, frozen=True):
     room: int
 
 
+class _Looked(msgspec.Struct):
+    """What a look through all entries for something said in other words has found."""
+
+    # Entries with all the words, and those that a model says are alike, by their ids.
+    with_words: list[Item] = msgspec.field(default_factory=list)
+    alike: dict[str, Item] = msgspec.field(default_factory=dict)
+    # Where it was when time was up.
+    stopped: int | None = None
+
+
 class RecallHistory(Harmless):
     """Reads the archived part of a conversation; all that it brings along the conversation has brought before."""
 
@@ -46,18 +62,20 @@ class RecallHistory(Harmless):
         (),
         {
             "pattern": {"type": "string"},
+            "about": {"type": "string"},
             "start": {"type": "integer"},
             "item": {"type": "integer"},
             "offset": {"type": "integer"},
         },
     )
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, meaning: Meaning) -> None:
         self._records = records
+        self._meaning = meaning
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
         """Return what is looked for."""
-        wanted = arguments.get("pattern") or arguments.get("item") or ""
+        wanted = arguments.get("about") or arguments.get("pattern") or arguments.get("item") or ""
         summary = f"Looking back: {wanted}" if wanted else "Looking back"
         return Shown(action="recall", action_display_name="Looking back", summary=summary, icon="search")
 
@@ -75,6 +93,9 @@ class RecallHistory(Harmless):
                 return success(
                     await self._whole(optional_int(arguments, "item", 0), arguments, context, (summary, room))
                 )
+            if about := optional_string(arguments, "about"):
+                start = max(0, optional_int(arguments, "start", 0))
+                return success(await self._about(about, _Wanted(context, start, summary, None, room)))
             written = optional_string(arguments, "pattern")
             pattern = regex_pattern(written, case_sensitive=True, name="pattern") if written else None
             start = max(0, optional_int(arguments, "start", 0))
@@ -107,23 +128,82 @@ class RecallHistory(Harmless):
     async def _entries(self, wanted: _Wanted) -> str:
         """Return the entries that there is room for, and where the next page begins."""
         shown: list[str] = []
-        room, after, until = wanted.room, wanted.start - 1, time.monotonic() + limits.RECALL_TIME
-        while True:
-            context = wanted.context
-            batch = await self._records.items_after(context.owner, context.conversation_id, after, limits.RECALL_BATCH)
-            there = [item for item in batch if item.position < wanted.summary.keep_from]
-            # A message that came in the middle of it may wait for its answer.
-            replaced = [item for item in there if is_summed_up(item, wanted.summary)]
+        room, until = wanted.room, time.monotonic() + limits.RECALL_TIME
+        upto: int | None = wanted.start - 1
+        while upto is not None:
+            replaced, upto = await self._batch(wanted, upto)
             for item, line in await asyncio.to_thread(_lines, replaced, wanted.pattern):
                 room -= len(line) + 1
                 if room < 0 and shown:
                     return _page(shown, f"Go on with start {item.position}.")
                 shown.append(line)
-            if len(there) < limits.RECALL_BATCH:
-                return _page(shown, "That is all before the summary.")
-            after = there[-1].position
-            if time.monotonic() > until:
-                return _page(shown, f"There is more to look through. Go on with start {after + 1}.")
+            if upto is not None and time.monotonic() > until:
+                return _page(shown, f"There is more to look through. Go on with start {upto + 1}.")
+        return _page(shown, "That is all before the summary.")
+
+    async def _batch(self, wanted: _Wanted, after: int) -> tuple[list[Item], int | None]:
+        """Return some entries that the summary replaced, and up to where they go if there may be more."""
+        context = wanted.context
+        batch = await self._records.items_after(context.owner, context.conversation_id, after, limits.RECALL_BATCH)
+        there = [item for item in batch if item.position < wanted.summary.keep_from]
+        # A message that came in the middle of it may wait for its answer.
+        replaced = [item for item in there if is_summed_up(item, wanted.summary)]
+        return replaced, there[-1].position if len(there) == limits.RECALL_BATCH else None
+
+    async def _about(self, about: str, wanted: _Wanted) -> str:
+        """Return the entries that have the words, then those that mean about the same, nearest first."""
+        near, how = await self._near(about, wanted.context)
+        looked = await self._look(about, wanted, near)
+        found = {item.id: item for item in looked.with_words}
+        found.update((key, looked.alike[key]) for key in near if key in looked.alike)
+        shown: list[str] = []
+        room = wanted.room
+        for item in found.values():
+            line = f"{item.position} {_cut(_said(item), 0)}"
+            room -= len(line) + 1
+            if room < 0 and shown:
+                how = f"There was no room for {len(found) - len(shown):,} more. {how}"
+                break
+            shown.append(line)
+        if looked.stopped is not None:
+            how = f"{how} There is more to look through: go on with start {looked.stopped}."
+        return _page(shown, how)
+
+    async def _near(self, about: str, context: CallContext) -> tuple[list[str], str]:
+        """Return the ids of what is alike in this conversation, nearest first, and how it was looked for."""
+        if not self._meaning.is_there:
+            return [], "Found by words: no embedding model is there."
+        scopes = (Scope(kind="conversation", id=context.conversation_id),)
+        try:
+            async with asyncio.timeout(limits.MEANING_QUESTION_TIME):
+                near = await self._meaning.near(about, "message", context.owner, scopes, limits.RECALL_ALIKE)
+        except TimeoutError:
+            return [], "Found by words: the embedding model did not answer in time."
+        alike = [each.key for each in near if each.likeness >= limits.MEANING_MESSAGE_LIKENESS]
+        return alike, "First what has the words, then what means about the same."
+
+    async def _look(self, about: str, wanted: _Wanted, near: Sequence[str]) -> _Looked:
+        """Look through the entries of this conversation that a summary replaced; no other is ever looked at."""
+        looked, keys = _Looked(), frozenset(near)
+        words = [word.lower() for word in _WORD.findall(about)]
+        until = time.monotonic() + limits.RECALL_TIME
+        upto: int | None = wanted.start - 1
+        while upto is not None:
+            replaced, upto = await self._batch(wanted, upto)
+            entries = list(filter(_speaks, replaced))
+            looked.alike.update((item.id, item) for item in entries if item.id in keys)
+            looked.with_words += await asyncio.to_thread(_having, entries, words)
+            if upto is not None and time.monotonic() > until:
+                looked.stopped = upto + 1
+                break
+        return looked
+
+
+def _having(items: Sequence[Item], words: Sequence[str]) -> list[Item]:
+    """Return the entries that have all of the words, in any letter case."""
+    if not words:
+        return []
+    return [item for item in items if (said := _said(item).lower()) and all(word in said for word in words)]
 
 
 def _page(shown: Sequence[str], how: str) -> str:

@@ -1,4 +1,4 @@
-"""The `search_tools` tool: finds tools of servers by words, and gives the model what it needs to call them."""
+"""The `search_tools` tool: finds tools of servers by words and meaning, and gives what it takes to call them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 
-from pilothouse.tools.finding.ranking import Ranked, ToolIndex
+from pilothouse.tools.finding.meanings import ToolMeanings
+from pilothouse.tools.finding.ranking import NAMED, Ranked, ToolIndex
 from pilothouse.tools.harmless import Harmless, spec_of
 from pilothouse.tools.making import ToolParts
 from pilothouse.types import found_tools, limits
@@ -14,8 +15,10 @@ from pilothouse.types.access import Shown
 from pilothouse.types.item_data import CallData, ToolFound
 from pilothouse.types.items import patch
 from pilothouse.types.json import JsonObject
+from pilothouse.types.meaning import Meaning, WordsOnly
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.ports import CallContext, CallFeedback, MayBeWithdrawn, Tool, ToolError, ToolOutput
+from pilothouse.types.ranking import fused
 from pilothouse.types.tool_names import SEARCH
 
 _LINE_CHARS = 120
@@ -34,9 +37,9 @@ _ABOUT = (
 )
 
 
-def make(_parts: ToolParts) -> SearchTools:
+def make(parts: ToolParts) -> SearchTools:
     """Make the tool."""
-    return SearchTools()
+    return SearchTools(parts.meaning)
 
 
 class SearchTools(Harmless):
@@ -56,7 +59,8 @@ class SearchTools(Harmless):
         },
     )
 
-    def __init__(self) -> None:
+    def __init__(self, meaning: Meaning | None = None) -> None:
+        self._meanings = ToolMeanings(meaning or WordsOnly())
         # By the definitions of the tools in them, the one that was used last at the end.
         self._indexes: OrderedDict[tuple[str, ...], ToolIndex] = OrderedDict()
 
@@ -69,9 +73,10 @@ class SearchTools(Harmless):
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Look for tools, and give those of one page with their schemas."""
-        index = await self._index([tool for tool in context.tools if tool.server])
+        tools = [tool for tool in context.tools if tool.server]
+        index = await self._index(tools)
         ranked = await asyncio.to_thread(index.find, str(arguments["query"]))
-        found = _worth(ranked)
+        found = _together(_worth(ranked), await self._meanings.alike(tools, str(arguments["query"])))
         if not found:
             return ToolOutput(text=_NOTHING, data=patch(CallData, found=(), found_in_all=0))
         number = int(arguments.get("page") or 1)
@@ -96,10 +101,23 @@ class SearchTools(Harmless):
         return index
 
 
-def _worth(ranked: Sequence[Ranked]) -> list[Tool]:
+def _worth(ranked: Sequence[Ranked]) -> list[Ranked]:
     """Return what fits and may still be called: something may have been withdrawn since the run began."""
-    standing = [one for one in ranked if not (isinstance(one.tool, MayBeWithdrawn) and one.tool.withdrawn())]
-    return [one.tool for one in standing if one.score >= _WORTH * standing[0].score]
+    standing = [one for one in ranked if _stands(one.tool)]
+    return [one for one in standing if one.score >= _WORTH * standing[0].score]
+
+
+def _stands(tool: Tool) -> bool:
+    return not (isinstance(tool, MayBeWithdrawn) and tool.withdrawn())
+
+
+def _together(ranked: Sequence[Ranked], alike: Sequence[Tool]) -> list[Tool]:
+    """Return what words and meanings found, as one list; who names a tool gets what words say of it."""
+    if not alike or (ranked and ranked[0].score >= NAMED):
+        return [one.tool for one in ranked]
+    by_name = {tool.spec.name: tool for tool in (*(one.tool for one in ranked), *filter(_stands, alike))}
+    order = fused((one.tool.spec.name for one in ranked), (tool.spec.name for tool in alike))
+    return [by_name[name] for name in order if name in by_name]
 
 
 def _pages(found: Sequence[Tool], room: int) -> Iterator[tuple[int, list[str]]]:

@@ -227,10 +227,12 @@ class SearchHit(Frozen, frozen=True):
     kind: FoundKind = "response"
     # How much was found in its conversation, this and what is not shown included.
     found_here: int = 1
+    # Whether it was found by what it means; else it has the words.
+    similar: bool = False
 
 
 class SearchResult(Frozen, frozen=True):
-    """What a search found: the best of each conversation, those of one together, best first."""
+    """What a search found: the best of each conversation, those of one together, best first; then what is similar."""
 
     query: str
     hits: tuple[SearchHit, ...]

@@ -102,7 +102,7 @@ class Conversations(Service):
         q: Annotated[str, Meta(max_length=limits.SEARCH_CHARS)],
         limit: Annotated[int, Meta(ge=1, le=limits.SEARCH_HITS)] = limits.SEARCH_HITS,
     ) -> SearchResult:
-        """Find titles and messages by their words."""
+        """Find titles and messages by their words, and messages by what they mean."""
 
     @verb("list_conversations", "GET", "/api/conversations")
     async def list(self, owner: str, limit: Limit = 50, cursor: Cursor | None = None) -> ConversationPage:

@@ -15,6 +15,7 @@ from pilothouse.types.api import (
     ItemPage,
     MessageAccepted,
     PartData,
+    SearchHit,
     SearchResult,
 )
 from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApprovals
@@ -285,6 +286,9 @@ class Records(Protocol):
 
     async def search(self, owner: str, query: str, limit: int) -> SearchResult:
         """Find words in messages and titles."""
+
+    async def similar(self, owner: str, item_ids: Sequence[str], query: str) -> Sequence[SearchHit]:
+        """Return those of some items that are an owner's as hits, in this order."""
 
     async def tidy(self) -> None:
         """Drop what nobody can need any more."""

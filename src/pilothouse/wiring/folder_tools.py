@@ -51,13 +51,14 @@ class FolderTools:
         searching = Searching(workspace, guard, self._indexes(), LastSearches(), recall, withheld)
         parts = (workspace, self.terminals(), searching, SandboxRunner(self.sandbox()))
         own = self._tools
-        return made(FolderToolParts(own.settings, own.todos, own.records, own.helper, *parts))
+        return made(FolderToolParts(own.settings, own.todos, own.records, own.helper, own.meaning, *parts))
 
     def _make_indexes(self) -> Indexes:
         from pilothouse.tools.search.indexes import Indexes
 
         redact = self._base.redactor.redact
-        return Indexes(self._base.home.cache / "index", self._guard, lambda text: redact(text) != text)
+        folder, meaning, withheld = self._base.home.cache / "index", self._tools.meaning, self._policy.withheld
+        return Indexes(folder, self._guard, lambda text: redact(text) != text, meaning, withheld)
 
     def _make_terminals(self) -> Terminals:
         from pilothouse.tools.terminal.terminals import Terminals

@@ -176,7 +176,7 @@ async def open_host(
         folder, config = base.home, base.config
         meaning = _meaning(stack, base)
         todos = TodoLists(base.opened.store)
-        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper)
+        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, meaning)
         authority = Authority(base)
         folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)
         stack.push_async_callback(folder_tools.close)
@@ -211,6 +211,7 @@ async def open_host(
             built_in,
             prices_from,
             meaning.admin,
+            meaning,
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)

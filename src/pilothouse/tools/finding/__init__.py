@@ -1,1 +1,1 @@
-"""Finding tools by words: how texts are read, and which tools come first."""
+"""Finding tools by words and by meaning: how texts are read, and which tools come first."""

@@ -30,8 +30,8 @@ _SHORTEST_BEGINNING = 3
 _ENDINGS = 40
 # What of a tool's score does not depend on how much of the question it is about.
 _ANY_PART = 0.4
-# A tool that is called by its name comes first.
-_NAMED = 1e6
+# A tool that is called by its name comes first: this is added to what its words score.
+NAMED = 1e6
 
 
 class Ranked(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ class ToolIndex:
         for number, share in covered.items():
             scores[number] *= _ANY_PART + (1 - _ANY_PART) * share / total
         for number in self._names.get(question.strip().lower(), ()):
-            scores[number] = scores.get(number, 0.0) + _NAMED
+            scores[number] = scores.get(number, 0.0) + NAMED
         best = heapq.nsmallest(
             limits.FINDING_KEPT, scores.items(), key=lambda pair: (-pair[1], self._tools[pair[0]].spec.name)
         )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event
 from typing import ClassVar
 
@@ -17,13 +18,16 @@ from pilothouse.tools.files.walk import Folder
 from pilothouse.tools.search.excerpts import Excerpts
 from pilothouse.tools.search.index import Index, IndexProgress
 from pilothouse.tools.search.index_file import reading
+from pilothouse.tools.search.indexes import SEMANTIC
 from pilothouse.tools.search.operation import QUERY, SearchOperation
 from pilothouse.tools.search.queries import (
+    Alike,
     Definition,
+    about,
+    alike,
     definitions_of,
     files_with,
     files_with_word,
-    fused,
     passages_with,
     paths_like,
     question_words,
@@ -41,6 +45,8 @@ _SYMBOLS = 30
 _FILES = 20
 # An index may be thrown away to be made anew while it is asked.
 _TRIES = 2
+_WORDS_ONLY = "Searches words: no embedding model is there."
+_NO_MEANING = "Found by words: the embedding model did not say what the question means."
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -52,6 +58,8 @@ class Asked(msgspec.Struct, frozen=True):
     stop: Event
     notes: tuple[str, ...]
     context: CallContext
+    # What the question means, where that is looked for and known.
+    vector: bytes = b""
 
 
 class IndexOperation(SearchOperation):
@@ -67,7 +75,7 @@ class IndexOperation(SearchOperation):
     def ask(self, arguments: JsonObject, asked: Asked) -> Found:
         """Return what the index says."""
 
-    def find(self, arguments: JsonObject, context: CallContext, stop: Event) -> Found:
+    def find(self, arguments: JsonObject, context: CallContext, stop: Event, vector: bytes = b"") -> Found:
         """Wait for the index to take up what happened until now, and ask it."""
         place = self.held(arguments, context)
         for _ in range(_TRIES):
@@ -80,7 +88,7 @@ class IndexOperation(SearchOperation):
             notes = (progress.note,) if progress.note else ()
             try:
                 with reading(index.file) as connection, self.opened(place, context) as folder:
-                    return self.ask(arguments, Asked(connection, index, folder, stop, notes, context))
+                    return self.ask(arguments, Asked(connection, index, folder, stop, notes, context, vector))
             except sqlite3.OperationalError:
                 # It has not even begun, or was just thrown away to be made anew.
                 continue
@@ -94,19 +102,47 @@ class IndexOperation(SearchOperation):
 
 
 class SemanticSearch(IndexOperation):
-    """Finds passages by what they are about."""
+    """Finds passages by what they are about: their words, and what they mean where a model can say that."""
 
-    name = "semantic_search"
+    name = SEMANTIC
     doing = "Searching by meaning"
     properties: ClassVar[JsonObject] = {"query": QUERY}
+
+    async def work(self, arguments: JsonObject, context: CallContext) -> Callable[[Event], Found]:
+        self.begin(arguments, context)
+        vector = await self._vector(require_string(arguments, "query"))
+        return lambda stop: self.find(arguments, context, stop, vector)
 
     def ask(self, arguments: JsonObject, asked: Asked) -> Found:
         """Return the passages that several measures together put first."""
         query = require_string(arguments, "query")
         words, excerpts = question_words(query), self.excerpts(asked)
-        places = fused(asked.connection, query, _PASSAGES)
+        near, note = self._near(asked)
+        places = about(asked.connection, query, near.passages, _PASSAGES)
         hits = [hit for place in places if (hit := excerpts.passage(place, words)) is not None]
-        return Found(what=f"`{query}`", unit="passage", hits=tuple(hits), notes=asked.notes)
+        notes = (*asked.notes, *filter(None, (note,)))
+        return Found(what=f"`{query}`", unit="passage", hits=tuple(hits), notes=notes)
+
+    async def _vector(self, query: str) -> bytes:
+        meaning = self.searching.indexes.meaning
+        if not meaning.is_there:
+            return b""
+        try:
+            async with asyncio.timeout(limits.MEANING_QUESTION_TIME):
+                return next(iter(await meaning.embed([query], "query")), b"")
+        except TimeoutError:
+            return b""
+
+    def _near(self, asked: Asked) -> tuple[Alike, str]:
+        """Return what means about the same, and what is to be said about how it was looked for."""
+        meaning = self.searching.indexes.meaning
+        if not meaning.is_there:
+            return Alike(), _WORDS_ONLY
+        if not asked.vector:
+            return Alike(), _NO_MEANING
+        asked.index.catch_up_meanings(limits.MEANING_WAIT)
+        near = alike(asked.connection, meaning.model, asked.vector)
+        return near, _how_far(near)
 
 
 class ListUsages(IndexOperation):
@@ -155,6 +191,14 @@ class SearchIndex(IndexOperation):
             if hit is not None and (hit.path, hit.line) not in seen:
                 hits.append(hit)
         return Found(what=f"`{query}`", unit="entry", hits=tuple(hits), notes=asked.notes)
+
+
+def _how_far(near: Alike) -> str:
+    if near.known >= near.total:
+        return ""
+    if near.known >= limits.MEANING_PASSAGES:
+        return f"The meanings of {near.known:,} of {near.total:,} passages are known; the others are found by words."
+    return f"Found by words; the meanings of {near.known:,} of {near.total:,} passages are known so far."
 
 
 def _kind(definition: Definition) -> str:

@@ -18,6 +18,7 @@ from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.files.walk import open_folder
 from pilothouse.tools.search.index_file import IndexFile
 from pilothouse.tools.search.indexing import Indexing, IndexParts
+from pilothouse.tools.search.passage_meanings import PassageMeanings
 from pilothouse.tools.search.tree import Stopped
 from pilothouse.tools.search.watching import Watch, watch_is_there
 from pilothouse.types import limits
@@ -65,6 +66,9 @@ class Index:
         self._changed = Condition()
         self._asked = 0
         self._served = 0
+        # The same for what passages mean; nobody finds that out before someone asks.
+        self._asked_meanings = 0
+        self._served_meanings = 0
         self._ended = False
         self._progress = IndexProgress(fresh=False)
         self._unindexed: frozenset[str] = frozenset()
@@ -113,6 +117,18 @@ class Index:
             fresh = served and not self._ended
         return msgspec.structs.replace(progress, fresh=fresh and not progress.problem)
 
+    def catch_up_meanings(self, wait: float) -> None:
+        """Find out what passages mean, waiting so long at the most; it goes on in the background."""
+        with self._changed:
+            self._asked_meanings += 1
+            mine = self._asked_meanings
+            self._wake()
+            self._changed.wait_for(lambda: self._served_meanings >= mine or self._ended, wait)
+
+    def _woken(self) -> None:
+        with self._changed:
+            self._wake()
+
     def _wake(self) -> None:
         if self._closed:
             return
@@ -147,9 +163,13 @@ class Index:
             with open_folder(self.root) as top:
                 file = IndexFile(self.file)
                 indexing = Indexing(top, file, self._parts, self._stop)
+                embedding = self._parts.embedding
+                meanings = PassageMeanings(file, top, embedding, self._woken) if embedding is not None else None
                 try:
-                    self._follow(indexing)
+                    self._follow(indexing, meanings)
                 finally:
+                    if meanings is not None:
+                        meanings.close()
                     indexing.close()
                     file.close()
         finally:
@@ -167,7 +187,7 @@ class Index:
                 return lock
         raise BadArgument("too many programs index this folder at once.")
 
-    def _follow(self, indexing: Indexing) -> None:
+    def _follow(self, indexing: Indexing, meanings: PassageMeanings | None) -> None:
         """Build the index, then take up changes as they come or are asked about."""
         if watch_is_there():
             try:
@@ -188,7 +208,22 @@ class Index:
             indexing.renew()
             if not indexing.behind:
                 self._tell(indexing, fresh=True, served=asked)
+                if meanings is not None:
+                    self._find_out(meanings)
                 self._wait(indexing.watch)
+
+    def _find_out(self, meanings: PassageMeanings) -> None:
+        """Go on finding out what passages mean, once someone asked for that."""
+        with self._changed:
+            asked, served = self._asked_meanings, self._served_meanings
+        if not asked:
+            return
+        if asked > served:
+            meanings.try_again()
+        if meanings.go_on():
+            with self._changed:
+                self._served_meanings = asked
+                self._changed.notify_all()
 
     def _tell(self, indexing: Indexing, *, fresh: bool, served: int | None = None) -> None:
         with self._changed:

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from pilothouse.tools.search.symbols import Symbol
-from pilothouse.tools.search.words import Passage, passages, split_identifiers
+from pilothouse.tools.search.symbols import Symbol, language_of
+from pilothouse.tools.search.words import Passage, digest_of, meant, passages, split_identifiers
+from pilothouse.types import limits
 
 # Another number means another shape, or other files that are left out; such an index is made anew.
-_VERSION = "3"
+_VERSION = "4"
 _SCHEMA = (Path(__file__).parent / "schema.sql").read_text()
 # Rows of replaced files may stay behind, until they are this many and half of all.
 _LEFT_BEHIND = 5_000
 _READERS_WAIT = 5.0
-
+# Meanings of passages that are gone may stay: one that comes back is known. Beyond this share they go.
+_MEANINGS_KEPT = limits.MEANING_PASSAGES * 3 // 2
+_PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc", ".org", ".tex", ".html", ".htm")
+_DATA = (".lock", ".csv", ".tsv", ".json", ".jsonl", ".svg", ".map", ".min.js", ".min.css", ".sum", ".log", ".xml")
+# The passages whose meanings are kept.
+LIKELIEST = "SELECT id, file, first, last, digest, likely FROM passages ORDER BY likely DESC, id DESC LIMIT ?"
+_UNKNOWN = f"""
+SELECT files.path, p.first, p.last, p.digest FROM ({LIKELIEST}) p JOIN files ON files.id = p.file
+LEFT JOIN meanings ON meanings.digest = p.digest WHERE meanings.digest IS NULL ORDER BY p.likely DESC, p.id DESC
+"""  # noqa: S608 - all of it is ours
+_FORGET = f"DELETE FROM meanings WHERE digest NOT IN (SELECT digest FROM ({LIKELIEST}))"  # noqa: S608
 
 # What of a file is in the index; see the schema.
 Kept = Literal["words", "apart", "nothing"]
@@ -47,11 +58,22 @@ class Entry(_State, frozen=True, kw_only=True):
     content: bytes = b""
 
 
+class Unknown(msgspec.Struct, frozen=True):
+    """A passage whose meaning is not known, by where it stands."""
+
+    path: str
+    first: int
+    last: int
+    digest: bytes
+
+
 class IndexFile:
     """Writes an index. One thread of one process has it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        # How often passages came or went.
+        self.changes = 0
         self._connection = self._open()
 
     def close(self) -> None:
@@ -80,6 +102,7 @@ class IndexFile:
     def put(self, entry: Entry, symbols: Sequence[Symbol]) -> Known:
         """Put a file in, instead of what was there under its path."""
         self.drop([entry.path])
+        self.changes += 1
         row = (entry.path, entry.size, entry.changed, entry.inode, entry.digest, entry.settled, entry.kept)
         run = self._connection.execute
         written = run(
@@ -111,6 +134,7 @@ class IndexFile:
         for path in paths:
             row = self._connection.execute("DELETE FROM files WHERE path = ? RETURNING id", (path,)).fetchone()
             if row is not None:
+                self.changes += 1
                 self._connection.execute("DELETE FROM symbols WHERE file = ?", row)
                 self._connection.execute("DELETE FROM passages WHERE file = ?", row)
 
@@ -120,23 +144,55 @@ class IndexFile:
         return bool(last - files > max(_LEFT_BEHIND, files))
 
     def empty(self) -> None:
-        """Begin anew with an empty file."""
+        """Begin anew with a file that has nothing but the meanings, which are dear."""
+        model = self.model
+        meanings = dict(self._connection.execute("SELECT digest, vector FROM meanings"))
         self._connection.close()
         for ending in ("", "-wal", "-shm"):
             self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
         self._connection = self._open()
+        self.changes += 1
+        with self.writing():
+            self.begin_meanings(model)
+            self.keep_meanings(meanings)
+
+    @property
+    def model(self) -> str:
+        """Return which model the meanings are of."""
+        return model_of(self._connection)
+
+    def begin_meanings(self, model: str) -> None:
+        """Keep the meanings of this model from now on, and none of another."""
+        if self.model != model:
+            self._connection.execute("DELETE FROM meanings")
+            self._connection.execute("INSERT OR REPLACE INTO about VALUES ('model', ?)", (model,))
+
+    def keep_meanings(self, meanings: Mapping[bytes, bytes]) -> None:
+        """Keep vectors, by the digests of what they are of; of too many, those of unlikely passages go."""
+        run = self._connection.execute
+        self._connection.executemany("INSERT OR REPLACE INTO meanings VALUES (?, ?)", meanings.items())
+        if run("SELECT count(*) FROM meanings").fetchone()[0] > _MEANINGS_KEPT:
+            run(_FORGET, (limits.MEANING_PASSAGES,))
+
+    def unknown(self) -> list[Unknown]:
+        """Return the passages whose meaning is to be found out, the likeliest and newest first."""
+        return [Unknown(*row) for row in self._connection.execute(_UNKNOWN, (limits.MEANING_PASSAGES,))]
 
     def _put_passages(self, file: int, path: str, found: Iterable[Passage]) -> None:
         run = self._connection.execute
-        path = f"{path} {split_identifiers(path)}"
+        where = f"{path} {split_identifiers(path)}"
+        likely = _likely(path)
         for each in found:
-            ident = run("INSERT INTO passages (file, first, last) VALUES (?, ?, ?)", (file, each.first, each.last))
+            ident = run(
+                "INSERT INTO passages (file, first, last, digest, likely) VALUES (?, ?, ?, ?, ?)",
+                (file, each.first, each.last, digest_of(meant(path, each.text)), likely),
+            )
             names = " ".join(each.names)
             run(
                 "INSERT INTO words (rowid, path, names, body) VALUES (?, ?, ?, ?)",
                 (
                     ident.lastrowid,
-                    path,
+                    where,
                     f"{names} {split_identifiers(names)}",
                     f"{each.text}\n{split_identifiers(each.text)}",
                 ),
@@ -158,6 +214,19 @@ class IndexFile:
         connection.executescript(_SCHEMA)
         connection.execute("INSERT INTO about VALUES ('version', ?)", (_VERSION,))
         return connection
+
+
+def model_of(connection: sqlite3.Connection) -> str:
+    """Return which model the meanings in an index are of; empty when there are none."""
+    row = connection.execute("SELECT value FROM about WHERE key = 'model'").fetchone()
+    return str(row[0]) if row is not None else ""
+
+
+def _likely(path: str) -> int:
+    name = path.lower()
+    if language_of(path) or name.endswith(_PROSE):
+        return 0 if name.endswith(_DATA) else 2
+    return 0 if name.endswith(_DATA) else 1
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -16,6 +16,7 @@ from pilothouse.tools.files.walk import Folder
 from pilothouse.tools.search.grammars import Grammars, Source
 from pilothouse.tools.search.ignoring import ALWAYS_SKIPPED, IGNORE_FILES, Rules
 from pilothouse.tools.search.index_file import Entry, IndexFile, Kept, Known
+from pilothouse.tools.search.passage_meanings import Embedding
 from pilothouse.tools.search.reading import Reader
 from pilothouse.tools.search.symbols import Symbol, language_of
 from pilothouse.tools.search.tree import Level, Protects, Stopped, Walk, Wanted
@@ -33,6 +34,7 @@ class IndexParts(msgspec.Struct, frozen=True):
     grammars: Grammars
     # Whether a text has a secret of the person's in it, which is written nowhere.
     holds_secret: Callable[[str], bool] = lambda _text: False
+    embedding: Embedding | None = None
 
 
 class Indexing:

@@ -84,10 +84,14 @@ class SearchOperation(FileOperation):
     def find(self, arguments: JsonObject, context: CallContext, stop: Event) -> Found:
         """Return what was found."""
 
+    async def work(self, arguments: JsonObject, context: CallContext) -> Callable[[Event], Found]:
+        """Return what is done in a thread, after what cannot be done there."""
+        self.begin(arguments, context)
+        return lambda stop: self.find(arguments, context, stop)
+
     async def found(self, arguments: JsonObject, context: CallContext) -> Found:
         """Search, and keep the result."""
-        self.begin(arguments, context)
-        found = await in_thread(lambda stop: self.find(arguments, context, stop))
+        found = await in_thread(await self.work(arguments, context))
         self.searching.last.keep(context.conversation_id, found)
         return found
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from sqlite3 import Connection
 
 import msgspec
 
+from pilothouse.tools.nearest import nearest
+from pilothouse.tools.search.index_file import LIKELIEST, model_of
 from pilothouse.tools.search.words import parts_of, query_words
+from pilothouse.types import limits
+from pilothouse.types.ranking import fused
 
 # Letters of a search that are looked up; more narrow it no further.
 _GRAMS = 24
-# The usual constant of reciprocal rank fusion: the first places count, but do not decide alone.
-_FUSION = 60
 _RANKED = 100
+# The part of a question's words that a passage has, to count beside what is alike in meaning.
+_COVERED = 0.5
 _QUOTED = re.compile(r'"([^"]*)"|(\S+)')
 # Passages are ranked by the words in them, by the names that they define, and by where they are.
 _MEASURES = ("body", "names", "path")
@@ -26,6 +31,14 @@ class Location(msgspec.Struct, frozen=True):
     path: str
     first: int
     last: int
+
+
+class Alike(msgspec.Struct, frozen=True):
+    """The passages that mean about the same as a question, nearest first, among those whose meaning is known."""
+
+    passages: tuple[int, ...] = ()
+    known: int = 0
+    total: int = 0
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -61,13 +74,25 @@ def files_with_word(connection: Connection, word: str) -> list[str]:
     return [path for (path,) in rows]
 
 
-def fused(connection: Connection, question: str, most: int) -> list[Location]:
-    """Return the passages that several measures together put first."""
-    scores: dict[int, float] = {}
-    for column in _MEASURES:
-        for place, passage in enumerate(_ranked(connection, column, question)):
-            scores[passage] = scores.get(passage, 0.0) + 1 / (_FUSION + place)
-    best = sorted(scores, key=lambda passage: (-scores[passage], passage))[:most]
+def alike(connection: Connection, model: str, question: bytes) -> Alike:
+    """Return the passages that are nearest to a question, by vectors of this model; takes the question's vector."""
+    (total,) = connection.execute("SELECT count(*) FROM passages").fetchone()
+    if model_of(connection) != model:
+        return Alike(total=total)
+    rows = connection.execute(
+        f"SELECT p.id, meanings.vector FROM ({LIKELIEST}) p JOIN meanings ON meanings.digest = p.digest",  # noqa: S608
+        (limits.MEANING_PASSAGES,),
+    ).fetchall()
+    places = nearest(question, [vector for _, vector in rows], _RANKED, limits.MEANING_FILE_LIKENESS)
+    return Alike(tuple(rows[place][0] for place in places), len(rows), total)
+
+
+def about(connection: Connection, question: str, near: Sequence[int], most: int) -> list[Location]:
+    """Return the passages that several measures of words, and their meanings, together put first."""
+    words = fused(*(_ranked(connection, column, question) for column in _MEASURES))
+    if near:
+        words = _covering(connection, words, query_words(question))
+    best = fused(words, near)[:most]
     found = {ident: Location(path, first, last) for ident, path, first, last in _located(connection, best)}
     return [found[ident] for ident in best if ident in found]
 
@@ -130,6 +155,19 @@ def _ranked(connection: Connection, column: str, question: str) -> list[int]:
         (match, _RANKED),
     )
     return [ident for (ident,) in rows]
+
+
+def _covering(connection: Connection, passages: Sequence[int], words: Sequence[str]) -> list[int]:
+    """Return the passages that have enough of the words: one of many, and any text may have it by chance."""
+    marks = ", ".join("?" for _ in passages)
+    having: Counter[int] = Counter()
+    for word in words:
+        rows = connection.execute(
+            f"SELECT rowid FROM words WHERE words MATCH ? AND rowid IN ({marks})",  # noqa: S608
+            (_quoted(word), *passages),
+        )
+        having.update(ident for (ident,) in rows)
+    return [passage for passage in passages if having[passage] >= _COVERED * len(words)]
 
 
 def _located(connection: Connection, passages: Sequence[int]) -> list[tuple[int, str, int, int]]:

@@ -28,9 +28,16 @@ CREATE TABLE passages (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     file INTEGER NOT NULL,
     first INTEGER NOT NULL,
-    last INTEGER NOT NULL
+    last INTEGER NOT NULL,
+    -- Of what a model is given of it: a passage that stayed the same keeps its meaning, also in a file that changed.
+    digest BLOB NOT NULL,
+    -- How likely it is asked about: 2 for prose and code, 0 for what programs write for programs.
+    likely INTEGER NOT NULL
 );
 CREATE INDEX passages_file ON passages (file);
+CREATE INDEX passages_likely ON passages (likely, id);
+-- Vectors of length 1, as little-endian 16-bit floats; `about` says of which model.
+CREATE TABLE meanings (digest BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5 (
     path, names, body, content = '', tokenize = 'porter unicode61 remove_diacritics 2 tokenchars _'
 );

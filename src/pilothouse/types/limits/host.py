@@ -121,6 +121,8 @@ RECALL_BATCH = 200
 RECALL_TIME = 5.0
 # What is shown of one in a list of them.
 RECALL_ENTRY_CHARS = 400
+# Entries that are looked for by what they mean.
+RECALL_ALIKE = 10
 # A process renews its lease this often and is taken for dead after LEASE_DEAD.
 LEASE_RENEW = 1.5
 LEASE_DEAD = 6.0
@@ -157,6 +159,13 @@ RETENTION_MEGABYTES = 100_000_000
 IDEMPOTENCY_DAYS = 2
 TITLE_CHARS = 80
 SEARCH_HITS = 50
+# Messages that are looked for by what they mean; fewer letters than these are a word that is still being typed.
+MEANING_MESSAGES = 20
+MEANING_LEAST_CHARS = 4
+# What is less alike than this is about something else.
+MEANING_MESSAGE_LIKENESS = 0.35
+# How long a search for conversations waits for it: who types sees what has the words by then.
+MEANING_MESSAGE_TIME = 2.0
 # Of one conversation: its name and a few hits say what it is about; whoever wants more opens it.
 SEARCH_HITS_EACH = 3
 # Items that are made findable in one transaction, after an upgrade; others write in between.

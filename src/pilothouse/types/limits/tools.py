@@ -253,6 +253,22 @@ INDEX_DAYS = 30
 INDEX_SETTLED = 2.0
 # Below this a search reads every file sooner than an index is made.
 INDEX_WORTH_FILES = 2_000
+# Passages of one folder whose meaning is kept, the likeliest and newest: some minutes of work and 15 MB on disk.
+MEANING_PASSAGES = 20_000
+# Characters of a passage, after which it is cut: what the usual models read of a text at once.
+PASSAGE_CHARS = 1_200
+# And of paragraphs of prose that are one passage: what says many things is like nothing that is asked.
+PARAGRAPH_CHARS = 300
+# What a model is given of a passage that is one endless line.
+MEANING_CHARS = 2_000
+# Passages whose meaning is asked for at once: a question that comes meanwhile waits for no more than these.
+MEANING_BATCH = 16
+# How long a search waits for meanings that are not known yet: for a changed file or a small folder that is enough.
+MEANING_WAIT = 2.0
+# How long any search waits for the meaning of its question; words are found without it.
+MEANING_QUESTION_TIME = 5.0
+# What is less alike than this has nothing to do with the question.
+MEANING_FILE_LIKENESS = 0.2
 # Files that are parsed to tell a name's uses from its mentions.
 USAGE_FILES = 1_000
 # Files are given to the grammars together up to this: a question for each takes longer than its answer.
@@ -355,3 +371,12 @@ FOUND_PAGE = 5
 FOUND_CHARS = 12_000
 # Servers' tools whose words are kept, by the sets in which runs have them: a few conversations at work.
 FINDING_INDEXES = 4
+# Tools whose meaning is kept; where there are more, a search goes by words. Some 1.5 MB.
+FINDING_MEANINGS = 2_000
+# What of a tool's description its meaning is made from: its first sentences say what it is for.
+FINDING_MEANING_CHARS = 400
+# How long one search waits for the meanings of tools; what it could not get is there for a later one.
+FINDING_MEANING_TIME = 3.0
+# What is less alike than this is another tool's business; and how many may be found by meaning alone.
+FINDING_LIKENESS = 0.3
+FINDING_ALIKE = 10
