@@ -30,6 +30,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host import LOCAL_OWNER, ClientApi, ListChange
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
+from pilothouse.types.host_memories import Memories
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.notifications import Notification
@@ -54,6 +55,7 @@ class HostService(ClientApi):
         self.proposals = realised(Proposals, _method_of(finding.proposals))
         self.other_programs = realised(OtherPrograms, _method_of(finding.other_programs))
         self.nearby = realised(Nearby, _method_of(finding.nearby))
+        self.memories = realised(Memories, _method_of(dependencies.memories))
         self.packages = realised(Packages, _method_of(finding.packages))
         self.runs: RunService = RunService(records, engine, dependencies)
         self.questions: QuestionService = QuestionService(records, engine, dependencies.permissions, parts.results)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pilothouse.tools.search.operation import Searching
     from pilothouse.tools.terminal.terminals import Terminals
     from pilothouse.tools.todos.lists import TodoLists
+    from pilothouse.types.memories import MemoryKeeper
     from pilothouse.types.records import Records
     from pilothouse.types.settings import Settings
 
@@ -31,6 +32,7 @@ class ToolParts(msgspec.Struct, frozen=True):
     # What tools gave in this conversation.
     records: Records
     helper: Helper
+    memory: MemoryKeeper
 
 
 class FolderToolParts(ToolParts, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from pilothouse.host.engine import DirectEngine, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
 from pilothouse.host.service import HostService
+from pilothouse.memory.recent import RecentMemories
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
@@ -57,12 +58,14 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
 from pilothouse.types.lazy import Lazy
+from pilothouse.types.meaning import WordsOnly
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import KeptResult, QueueLimits
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
+from pilothouse.wiring.memory import Remembering
 from pilothouse.wiring.servers import Servers
 
 if TYPE_CHECKING:
@@ -166,11 +169,13 @@ async def open_host(
         base = await _foundation(stack, home, url, brief=brief)
         folder, config = base.home, base.config
         todos = TodoLists(base.opened.store)
-        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper)
+        meaning = WordsOnly()
+        memory = Remembering(base, meaning)
+        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, memory.keeper)
         authority = Authority(base)
         folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)
         stack.push_async_callback(folder_tools.close)
-        plugins = _plugins(base, {"core": CoreTools(tools), FOLDER_TOOLS: folder_tools})
+        plugins = _plugins(base, {"core": CoreTools(tools, memory.stored), FOLDER_TOOLS: folder_tools})
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
         models = _models(base, plugins, lambda: service.models_changed())  # noqa: PLW0108
@@ -178,7 +183,9 @@ async def open_host(
         built_in = BuiltIns(plugins)
         servers = Servers(base, built_in, folder_tools.server_sandbox, Lazy(lambda: service), learn=not brief)
         stack.push_async_callback(servers.close)
-        parts = _parts(base, models, servers, plugins, authority, folder_tools)
+        parts = msgspec.structs.replace(
+            _parts(base, models, servers, plugins, authority, folder_tools), recall=memory.recall
+        )
         process = process_name(new_id("p"), one_shot=role != "server")
         executor = Executor(parts, process, titles=not brief)
         engine = DirectEngine(executor, parts.settings)
@@ -194,6 +201,7 @@ async def open_host(
             lambda: servers.admin().names(),
             servers.release,
             todos,
+            memory.service,
             authority.permissions,
             folder_tools.undo,
             folder_tools.terminals,
@@ -203,7 +211,7 @@ async def open_host(
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
-        await _share(stack, url, base, todos, service)
+        await _share(stack, url, base, (todos, memory.recent), service)
         await _recover(stack, parts, engine, process, alone=url is None, take_over=role != "once")
         if role == "server":
             from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
@@ -344,7 +352,11 @@ async def _watch_database(stack: AsyncExitStack, url: str | None, feed: Feed) ->
 
 
 async def _share(
-    stack: AsyncExitStack, url: str | None, base: Foundation, todos: TodoLists, service: HostService
+    stack: AsyncExitStack,
+    url: str | None,
+    base: Foundation,
+    known: Sequence[TodoLists | RecentMemories],
+    service: HostService,
 ) -> None:
     """Hear from other processes on the same database, and tell them; an embedded one has none."""
     if url is None:
@@ -354,12 +366,14 @@ async def _share(
     feed = base.feed
 
     def woken(conversation_id: str) -> None:
-        todos.forget(conversation_id)
+        for each in known:
+            each.forget(conversation_id)
         feed.wake(conversation_id)
         service.list_changed(conversation_id)
 
     def missed() -> None:
-        todos.forget()
+        for each in known:
+            each.forget()
         feed.wake_all()
 
     wakeups = Wakeups(url, base.connections, woken, missed)

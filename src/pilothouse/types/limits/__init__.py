@@ -1,6 +1,7 @@
 """Every cap and timeout, named, with its reason. Times are in seconds unless the name says otherwise."""
 
 from pilothouse.types.limits.host import *
+from pilothouse.types.limits.memory import *
 from pilothouse.types.limits.models import *
 from pilothouse.types.limits.proposals import *
 from pilothouse.types.limits.registries import *
