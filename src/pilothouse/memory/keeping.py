@@ -57,7 +57,8 @@ class Keeper:
         said = bare(memory)
         for other, likeness in near:
             if likeness >= limits.MEMORY_SAME and said <= bare(other) and _covers(other, memory):
-                return MemoryKept(memory=other, outcome="alike")
+                same = texts.squeezed(other.text) == texts.squeezed(memory.text)
+                return MemoryKept(memory=other, outcome="known" if same else "alike")
         older = _doubtful(memory, near)
         memory = msgspec.structs.replace(memory, doubts=tuple(each.key for each in older))
         kept, is_new = await self._kept.add_memory(owner, memory)

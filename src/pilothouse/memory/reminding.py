@@ -82,8 +82,8 @@ def _matters(match: MemoryMatch, message: str) -> bool:
     if match.found_by != "words":
         return True
     said = f"{match.memory.title} {match.memory.text}"
-    shared = texts.bare_words(message[: limits.MEMORY_QUERY_CHARS]) & texts.bare_words(said)
-    return len(shared) >= limits.MEMORY_OFFERED_WORDS
+    shared = texts.shared(texts.bare_words(message[: limits.MEMORY_QUERY_CHARS]), texts.bare_words(said))
+    return shared >= limits.MEMORY_OFFERED_WORDS
 
 
 def _offered(memories: Sequence[Memory]) -> str:

@@ -17,6 +17,8 @@ _WORD = re.compile(r"\w+")
 # of one picture stays.
 _INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
 _NAMED_CHARS = 60
+# A word that begins another one is about the same if it has as many letters.
+_LEAST_STEM = 4
 _COMMON = frozenset((Path(__file__).parent / "common_words.txt").read_text().split())
 # Whoever has one of these and the other not says the opposite.
 _NEGATIONS = frozenset({"no", "not", "never", "none", "without", "nicht", "kein", "keine", "nie", "ohne"})
@@ -64,9 +66,24 @@ def bare_words(text: str) -> frozenset[str]:
     return frozenset(word for word in every if word not in _COMMON or word in _NEGATIONS)
 
 
+def squeezed(text: str) -> str:
+    """Return what is the same for texts that differ only in case and spaces."""
+    return "".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
 def in_common(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the share of words that two texts have in common."""
     return len(one & other) / len(one | other) if one and other else 0.0
+
+
+def shared(one: frozenset[str], other: frozenset[str]) -> int:
+    """Return how many words one text has in common with another, a word and its longer forms being the same."""
+    return sum(1 for word in one if word in other or any(_begins(word, each) for each in other))
+
+
+def _begins(word: str, other: str) -> bool:
+    short, long = sorted((word, other), key=len)
+    return len(short) >= _LEAST_STEM and long.startswith(short)
 
 
 def has_words(words: tuple[str, ...], text: str) -> int:
