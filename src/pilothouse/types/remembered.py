@@ -12,7 +12,7 @@ from pilothouse.types.scopes import ScopeKind
 Sayer = Literal["person", "agent", "stranger"]
 
 
-class MemoryUse(Frozen, frozen=True, omit_defaults=True):
+class MemoryUse(Frozen, frozen=True):
     """What a call did about a memory."""
 
     key: str

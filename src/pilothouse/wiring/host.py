@@ -183,11 +183,9 @@ async def open_host(
         built_in = BuiltIns(plugins)
         servers = Servers(base, built_in, folder_tools.server_sandbox, Lazy(lambda: service), learn=not brief)
         stack.push_async_callback(servers.close)
-        parts = msgspec.structs.replace(
-            _parts(base, models, servers, plugins, authority, folder_tools), recall=memory.recall
-        )
+        parts = _parts(base, models, servers, plugins, authority, folder_tools)
         process = process_name(new_id("p"), one_shot=role != "server")
-        executor = Executor(parts, process, titles=not brief)
+        executor = Executor(msgspec.structs.replace(parts, recall=memory.recall), process, titles=not brief)
         engine = DirectEngine(executor, parts.settings)
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes)
         dependencies = Dependencies(
@@ -214,15 +212,27 @@ async def open_host(
         await _share(stack, url, base, (todos, memory.recent), service)
         await _recover(stack, parts, engine, process, alone=url is None, take_over=role != "once")
         if role == "server":
-            from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
-
-            probe_sandbox(stack, folder_tools)
-            await keep_tidy(stack, parts.records, lambda: config.config.retention)
-            service.permissions.changed()
             files: dict[str, JsonStore[Any]] = {"models": models.file, "config": config.file, "policy": authority.file}
-            watch_files(stack, files, service, servers)
+            await _keep_house(stack, base, files, folder_tools, service, servers)
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
+
+
+async def _keep_house(
+    stack: AsyncExitStack,
+    base: Foundation,
+    files: Mapping[str, JsonStore[Any]],
+    folder_tools: FolderTools,
+    service: HostService,
+    servers: Servers,
+) -> None:
+    """Do what a server does besides answering, for as long as it runs."""
+    from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
+
+    probe_sandbox(stack, folder_tools)
+    await keep_tidy(stack, base.opened.store, lambda: base.config.config.retention)
+    service.permissions.changed()
+    watch_files(stack, files, service, servers)
 
 
 async def _recover(
