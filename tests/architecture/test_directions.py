@@ -28,6 +28,8 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "plugins": RING,
     "client": RING,
     "secrets": RING,
+    # What is remembered; who finds by meaning is a port.
+    "memory": {"types"},
     "settings": RING,
     "store": RING,
     "tools": RING | {"helper"},

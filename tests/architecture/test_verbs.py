@@ -19,6 +19,7 @@ DECLARED = (
     "pilothouse.types.host_servers",
     "pilothouse.types.host_finding",
     "pilothouse.types.host_meaning",
+    "pilothouse.types.host_memories",
 )
 # A stream is opened by its own hand, and goes on with what was begun: nothing else in these parts names a verb.
 STREAMS = {

@@ -16,8 +16,10 @@ from pilothouse.types.authority import Grant, Pattern
 from pilothouse.types.changes import FileChange, KeptChange
 from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta
 from pilothouse.types.ids import new_id
+from pilothouse.types.memories import Memory, MemoryOrigin
 from pilothouse.types.ports import Part
 from pilothouse.types.records import KeptResult
+from pilothouse.types.scopes import Scope
 from pilothouse.types.todos import Todo, TodoList
 from tests.support.records import OWNER, a_conversation, a_posting, an_item
 
@@ -73,10 +75,30 @@ async def a_conversation_with_everything(opened: OpenStore) -> str:
     )
     await store.keep_changes([KeptChange(change, BYTES)])
     assert await store.keep_todos(conversation.id, TodoList((Todo(1, "Fly"),), now), instead_of=0.0)
+    await _remember(opened, conversation.id)
     await store.change_run(posting.run.id, lambda run: msgspec.structs.replace(run, status="completed"))
     await store.beat("p_1")
     await store.add_session(new_id("s"), OWNER, now + 300)
     return conversation.id
+
+
+async def _remember(opened: OpenStore, conversation_id: str) -> None:
+    now = time.time()
+    key = new_id("m")
+    topic = sa.insert(schema.topics).values(
+        id=key, owner=OWNER, name=WORDS.replace("\x00", " "), description="", created_at=now, updated_at=now
+    )
+    await asyncio.to_thread(opened.database.write_now, lambda connection: connection.execute(topic) and None)
+    memory = Memory(
+        key=key,
+        title="Birds",
+        text=f"A heron. {WORDS} {key}",
+        scope=Scope(kind="topic", id=key),
+        origin=MemoryOrigin(conversation_id=conversation_id),
+        created_at=now,
+        updated_at=now,
+    )
+    await opened.store.add_memory(OWNER, memory)
 
 
 async def _raise_budget(store: Store, conversation_id: str) -> None:

@@ -29,6 +29,7 @@ CONTEXT = CallContext("c", "r", "i", None, (), False)
 # Of each tool whose schema does not say enough, a call that shows what it is.
 CALLS: dict[str, JsonObject] = {
     "todo_operations": {"operation": "read"},
+    "memory_operations": {"operation": "list_collections"},
     "file_operations": {"operation": "list_dir", "path": "."},
     "terminal_operations": {"operation": "get_last_command"},
     "build_and_version_control": {"operation": "get_task_output"},
@@ -54,7 +55,7 @@ ORDER = (
     "search_tools",
     "call_tool",
 )
-SERIAL = {"todo_operations": "todos", "user_collaboration": "collaboration"}
+SERIAL = {"memory_operations": "memory", "todo_operations": "todos", "user_collaboration": "collaboration"}
 
 
 @pytest_asyncio.fixture

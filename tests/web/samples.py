@@ -17,6 +17,7 @@ from pilothouse.types.api import (
 )
 from pilothouse.types.authority import NewGrant, PolicyInput
 from pilothouse.types.embeddings import EmbeddingKey, EmbeddingTest
+from pilothouse.types.memories import MemoryMerge, MemoryPatch, NewMemory
 from pilothouse.types.package_updates import UpdateAgreed
 from pilothouse.types.proposals import AnyText, FilledProposal
 from pilothouse.types.registries import RegistryInput, RegistryKey
@@ -78,12 +79,20 @@ BODIES: dict[type, dict[str, Any]] = {
     HostsToLookAt: {"hosts": ["127.0.0.1:9"]},
     UpdateAgreed: {"version": "2.0.0", "fingerprint": "0"},
     TrafficSwitch: {"recording": True},
+    NewMemory: {"text": "Tea, not coffee."},
+    MemoryPatch: {"title": "Drink"},
+    MemoryMerge: {"keys": ["m_none", "m_other"]},
     TodoInput: {"todos": [{"id": 1, "title": "Write it down"}]},
     TerminalSize: {"columns": 80, "rows": 24},
     TerminalSelection: {"text": "an error"},
 }
 FINDING = {"/api/registries/search": {"q": "files"}, "/api/registries/{id}/proposals": {"name": "x/y"}}
-QUERIES = {"/api/search": {"q": "hello"}, "/api/policy/check": {"tool": "think"}, **FINDING}
+QUERIES = {
+    "/api/memories/search": {"q": "tea"},
+    "/api/search": {"q": "hello"},
+    "/api/policy/check": {"tool": "think"},
+    **FINDING,
+}
 
 
 def request_for(route: AnyRoute, item_id: str = "c_unknown") -> dict[str, Any]:

@@ -38,6 +38,7 @@ PAGED = {
     ("/api/approvals", "pending"): "cursor",
     ("/api/audit", "checks"): "cursor",
     ("/api/runs/{id}/changes", "changes"): "cursor",
+    ("/api/memories", "memories"): "cursor",
 }
 FILE = "a file that a person edits, of at most SETTINGS_FILE_BYTES"
 # What cannot be longer than that: why.
@@ -63,6 +64,12 @@ BOUNDED = {
     ("/api/conversations/{id}", "todos.todos"): "TODOS",
     ("/api/conversations/{id}/todos", "todos"): "TODOS",
     ("/api/calls/{id}/result", "parts"): "RESULT_PARTS",
+    ("/api/memories/search", "matches"): "MEMORY_HITS",
+    ("/api/memories/collections", "collections"): "MEMORY_COLLECTIONS; the rest is in the sum",
+    ("/api/memories/{id}", "tags"): "MEMORY_TAGS",
+    ("/api/memories/{id}", "sources"): "MEMORY_SOURCES",
+    ("/api/memories/{id}", "private"): "MEMORY_SOURCES",
+    ("/api/memories/{id}", "doubts"): "MEMORY_DOUBTS",
     ("/api/policy", "rules"): "RULES: one document, which is replaced as a whole",
     ("/api/policy", "uses"): "RULES: one for each",
     ("/api/audit", "entries"): "AUDIT_ENTRIES; `more` says that there are more",

@@ -85,14 +85,35 @@ function Change({ change: { diff = "", path, kind = "", ...counts } }: { change:
 }
 
 /** What a call would change, of one file or of several; a tool may say more than that. */
-type Previewed = ShownChange & { changes?: ShownChange[] };
+type Previewed = ShownChange & { changes?: ShownChange[]; memory?: PreviewedMemory };
+
+interface PreviewedMemory {
+  title: string;
+  text: string;
+  scope: string;
+  sources: string;
+}
+
+/** A memory as it would be kept: all of it, who sees it, and where its words may come from. */
+function RememberedText({ memory: { title, text, scope, sources } }: { memory: PreviewedMemory }) {
+  return (
+    <div>
+      <div className="ph-label">{title ? `Memory: ${title}` : "Memory"}</div>
+      <pre className={`ph-code ${classes.command}`} aria-label="Memory">
+        <Exactly value={text} />
+      </pre>
+      <p className={classes.fact}>{`Seen ${scope === "everywhere" ? "everywhere" : `in this ${scope}`}. This conversation has read: ${sources}.`}</p>
+    </div>
+  );
+}
 
 /** What a call would change or contain, as far as its tool can say it beforehand. */
 function Preview({ preview, path }: { preview: Previewed; path: string }) {
-  const { diff, changes = [], ...others } = preview;
+  const { diff, changes = [], memory, ...others } = preview;
   const rest = Object.fromEntries(Object.entries(others).filter(([name, value]) => value !== "" && name !== "path"));
   return (
     <>
+      {memory && <RememberedText memory={memory} />}
       {diff && <Change change={{ path, ...preview }} />}
       {changes.map((change, at) => (
         <Change key={at} change={change} />

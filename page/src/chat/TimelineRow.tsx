@@ -2,6 +2,7 @@ import { memo } from "react";
 import { Activity } from "../activity/Activity";
 import type { Item } from "../api/types";
 import { RunChanges } from "../diff/RunChanges";
+import { StoredMemories } from "../memory/StoredMemories";
 import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { Compaction } from "./Compaction";
@@ -73,6 +74,14 @@ function ChangesRow({ runId, itemIds }: { runId: string; itemIds: readonly strin
   );
 }
 
+function MemoriesRow({ itemIds }: { itemIds: readonly string[] }) {
+  return (
+    <div className={classes.row}>
+      <StoredMemories itemIds={itemIds} />
+    </div>
+  );
+}
+
 /** One line of the timeline. */
 export const TimelineRow = memo(
   ({ row, target }: { row: Row; target: string | null }) => {
@@ -82,6 +91,7 @@ export const TimelineRow = memo(
       return <Activity name={`activity-${key}`} itemIds={itemIds} tells={tells} target={holds(row, target) ? target : null} />;
     }
     if (row.kind === "changes") return <ChangesRow runId={row.runId} itemIds={row.itemIds} />;
+    if (row.kind === "memories") return <MemoriesRow itemIds={row.itemIds} />;
     return <EndRow runId={row.runId} isLatest={row.isLatest} />;
   },
   (a, b) => {

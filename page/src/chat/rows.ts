@@ -2,17 +2,18 @@ import { asks, isOpen } from "../api/items";
 import type { Item, Run } from "../api/types";
 
 /** A line of the timeline: an item (with what goes on where it was cut), what was done between two things that were said
- * (at the end it tells what is awaited, once it has more than one step), what a run changed, or how it ended, below its
- * last item. */
+ * (at the end it tells what is awaited, once it has more than one step), what a run changed or remembered, or how it
+ * ended, below its last item. */
 export type Row =
   | { kind: "item"; key: string; itemId: string; more?: readonly string[] }
   | { kind: "activity"; key: string; itemIds: readonly string[]; tells: boolean }
   | { kind: "changes"; key: string; runId: string; itemIds: readonly string[] }
+  | { kind: "memories"; key: string; itemIds: readonly string[] }
   | { kind: "end"; key: string; runId: string; isLatest: boolean };
 
 /** Tell whether an item stands in this line. */
 export function holds(row: Row, itemId: string | null): boolean {
-  if (itemId === null || row.kind === "end" || row.kind === "changes") return false;
+  if (itemId === null || row.kind === "end" || row.kind === "changes" || row.kind === "memories") return false;
   if (row.kind === "item") return row.itemId === itemId || (row.more?.includes(itemId) ?? false);
   return row.itemIds.includes(itemId);
 }
@@ -66,6 +67,17 @@ function changers(order: readonly string[], items: ReadonlyMap<string, Item>, ru
   return found;
 }
 
+/** Return the calls of each run that did something about a memory: that is seen without opening anything. */
+function rememberers(order: readonly string[], items: ReadonlyMap<string, Item>) {
+  const found = new Map<string, string[]>();
+  for (const id of order) {
+    const item = items.get(id);
+    if (item?.kind !== "tool_call" || !item.data.memory || !item.runId) continue;
+    found.set(item.runId, [...(found.get(item.runId) ?? []), id]);
+  }
+  return found;
+}
+
 /** Tell whether an item is something that was done and not said: it needs no line of its own. */
 const isDone = (item: Item) =>
   item.kind === "tool_call" || item.kind === "thinking" || item.kind === "reminder" || asks(item, "approval");
@@ -108,11 +120,14 @@ export function rowsOf(
 ): Row[] {
   const latest = latestRun(runs);
   const changed = changers(order, items, runs);
+  const remembered = rememberers(order, items);
   const after = new Map<string, Row[]>();
   for (const [runId, itemId] of lastItems(order, items, runs)) {
     const run = runs.get(runId);
     const itemIds = changed.get(runId);
     const rows: Row[] = [];
+    const memories = remembered.get(runId);
+    if (memories) rows.push({ kind: "memories", key: `memories-${runId}`, itemIds: memories });
     if (itemIds) rows.push({ kind: "changes", key: `changes-${runId}`, runId, itemIds });
     if (run && needsWords(run)) rows.push({ kind: "end", key: `end-${runId}`, runId, isLatest: run === latest });
     after.set(itemId, rows);

@@ -13,6 +13,7 @@ const tabs: Record<SettingsTab, string> = {
   general: "Settings: General",
   models: "Settings: Models",
   mcp: "Settings: MCP servers and profiles",
+  memory: "Settings: Memory",
   permissions: "Settings: Permissions",
   terminal: "Settings: Terminal",
   usage: "Settings: Usage and budgets",

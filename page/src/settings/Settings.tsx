@@ -10,6 +10,7 @@ import { ModelsTab } from "./ModelsTab";
 import classes from "./Settings.module.css";
 import { useCatalogue, type CatalogueState } from "./useCatalogue";
 
+const MemoryTab = lazy(() => import("../memory/MemoryTab"));
 const PermissionsTab = lazy(() => import("../policy/PermissionsTab"));
 const TerminalSettingsTab = lazy(() => import("../terminal/TerminalSettingsTab"));
 const UsageTab = lazy(() => import("../usage/UsageTab"));
@@ -18,6 +19,7 @@ const names: Record<SettingsTab, string> = {
   general: "General",
   models: "Models",
   mcp: "MCP",
+  memory: "Memory",
   permissions: "Permissions",
   terminal: "Terminal",
   usage: "Usage",
@@ -31,6 +33,12 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
       return <ModelsTab catalogue={catalogue} />;
     case "mcp":
       return <McpTab />;
+    case "memory":
+      return (
+        <Suspense fallback={<Loading />}>
+          <MemoryTab />
+        </Suspense>
+      );
     case "permissions":
       return (
         <Suspense fallback={<Loading />}>

@@ -56,6 +56,7 @@ class ReminderWriter:
         message = None if self._asked else _unanswered(items, self._run_id)
         self._asked = True
         current = await self._current()
+        holds = {each.name: each.private for each in current}
         due = {
             each.name: text
             for each in current
@@ -67,7 +68,8 @@ class ReminderWriter:
             if last[name].text != text:
                 due[name] = text
         if due:
-            await self._journal.write(*(self._created(name, text, message) for name, text in due.items()))
+            told = (self._created(name, text, message, holds.get(name, ())) for name, text in due.items())
+            await self._journal.write(*told)
 
     async def _go_on(self) -> None:
         """Say which message is being answered, where later ones have been answered since."""
@@ -82,8 +84,9 @@ class ReminderWriter:
         """Return whether the model has not been told, or not with the message that it is about to answer."""
         return last is None or last.text != text or (message is not None and last.run_id != self._run_id)
 
-    def _created(self, name: str, text: str, message: Item | None) -> ItemCreated:
+    def _created(self, name: str, text: str, message: Item | None, private: tuple[str, ...]) -> ItemCreated:
         data = patch(ReminderData, name=name) if message is None else patch(ReminderData, name=name, before=message.id)
+        data |= patch(ReminderData, private=private) if private else {}
         return ItemCreated(item=self._journal.new("reminder", status="completed", text=text, data=data))
 
 

@@ -33,6 +33,7 @@ from pilothouse.types.events import ConversationUpdated, Event, ItemCreated, Ite
 from pilothouse.types.feed import Lagged
 from pilothouse.types.item_data import CallData, Level, NoticeData
 from pilothouse.types.items import Item, is_a, patch, read
+from pilothouse.types.memories import NoRecall, Recall
 from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, ToolSource
 from pilothouse.types.records import Briefing, Records
 from pilothouse.types.runs import ENDED, CutReason, Run, RunError, RunStatus
@@ -67,6 +68,8 @@ class Parts(msgspec.Struct, frozen=True):
     settings: Callable[[], Settings] = Settings
     # What every model is reminded of.
     reminders: Reminders = CombinedReminders(())
+    # What is remembered about what a message is about.
+    recall: Recall = NoRecall()
     # Told of calls that waited for an answer when their run was stopped.
     release: Callable[[Sequence[str]], Awaitable[None]] = _nobody
     # What requests may cost that are under way here.
@@ -75,6 +78,32 @@ class Parts(msgspec.Struct, frozen=True):
     def purse(self, owner: str) -> Purse:
         """Return what a run of this owner may spend."""
         return Purse(self.settings, self.day_book.of(self.records, self.feed, owner))
+
+
+class RunReminders:
+    """What the model of one run is reminded of: first what may matter to its message, looked for once."""
+
+    def __init__(self, parts: Parts, run: Run, conversation: Conversation, journal: RunJournal) -> None:
+        self._parts = parts
+        self._run = run
+        self._conversation = conversation
+        self._journal = journal
+        self._offered: tuple[Reminder, ...] | None = None
+
+    async def current(self) -> tuple[Reminder, ...]:
+        """Return the reminders as they are now."""
+        if self._offered is None:
+            self._offered = await self._remembered()
+        told = self._parts.reminders
+        return (*self._offered, *await patiently(self._parts.feed, lambda: told.current(self._run.conversation_id)))
+
+    async def _remembered(self) -> tuple[Reminder, ...]:
+        items = self._journal.items
+        message = next((item for item in items if item.kind == "user_message" and item.run_id == self._run.id), None)
+        if message is None or not self._parts.settings().memories_offered:
+            return ()
+        found = await self._parts.recall.offered(self._conversation, message.text)
+        return (found,) if found is not None else ()
 
 
 class ActiveRun:
@@ -182,7 +211,7 @@ class ActiveRun:
             fetch=self._part_bytes,
             longest_answer=parts.settings().longest_answer,
         )
-        loop = Loop(work, journal, self._calls, self._reminders, purse)
+        loop = Loop(work, journal, self._calls, RunReminders(parts, run, conversation, journal).current, purse)
         try:
             return await loop.run()
         finally:
@@ -224,9 +253,6 @@ class ActiveRun:
     async def _part_bytes(self, item_id: str, index: int) -> bytes | None:
         records, conversation_id = self._parts.records, self.run.conversation_id
         return await patiently(self._parts.feed, lambda: records.part_bytes(conversation_id, item_id, index))
-
-    async def _reminders(self) -> tuple[Reminder, ...]:
-        return await patiently(self._parts.feed, lambda: self._parts.reminders.current(self.run.conversation_id))
 
     # --- what people want of it meanwhile ---
 

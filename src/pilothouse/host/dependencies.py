@@ -11,6 +11,7 @@ from pilothouse.types.changes import Undo
 from pilothouse.types.host import Models, Settings
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_meaning import MeaningVerbs
+from pilothouse.types.host_memories import Memories
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.meaning import Meaning
@@ -50,6 +51,7 @@ class Dependencies(msgspec.Struct, frozen=True):
     # Gives up calls that were paused for an answer, because their run was cancelled.
     release: Callable[[Sequence[str]], Awaitable[None]]
     todos: TodoLists
+    memories: Lazy[Memories]
     permissions: AuthorityAdmin
     undo: Undo
     terminals: Lazy[TerminalHost]

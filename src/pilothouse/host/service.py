@@ -31,6 +31,7 @@ from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host import LOCAL_OWNER, ClientApi, ListChange
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_meaning import MeaningVerbs
+from pilothouse.types.host_memories import Memories
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.notifications import Notification
@@ -55,6 +56,7 @@ class HostService(ClientApi):
         self.proposals = realised(Proposals, _method_of(finding.proposals))
         self.other_programs = realised(OtherPrograms, _method_of(finding.other_programs))
         self.nearby = realised(Nearby, _method_of(finding.nearby))
+        self.memories = realised(Memories, _method_of(dependencies.memories))
         self.packages = realised(Packages, _method_of(finding.packages))
         self.meaning = realised(MeaningVerbs, _method_of(dependencies.meaning))
         self.runs: RunService = RunService(records, engine, dependencies)

@@ -275,12 +275,16 @@ memories = sa.Table(
     sa.Column("digest", sa.String(64), nullable=False),
     # The whole record's JSON.
     sa.Column("body", sa.LargeBinary, nullable=False),
+    # The conversation that stored it, if one did.
+    sa.Column("origin", sa.String(40), nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("updated_at", sa.Double, nullable=False),
     # Nothing for one that is remembered; it can be brought back for a while.
     sa.Column("forgotten_at", sa.Double),
     sa.Index("memories_in_scope", "owner", "scope_kind", "scope", "updated_at"),
     sa.Index("memories_alike", "owner", "scope_kind", "scope", "digest"),
+    sa.Index("memories_of_owner", "owner", "updated_at"),
+    sa.Index("memories_from", "origin", "created_at"),
 )
 
 # What was imported, or attached to a message: what it is, and its file as it came.

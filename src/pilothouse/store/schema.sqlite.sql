@@ -95,6 +95,7 @@ CREATE TABLE memories (
 	text TEXT NOT NULL, 
 	digest VARCHAR(64) NOT NULL, 
 	body BLOB NOT NULL, 
+	origin VARCHAR(40) NOT NULL, 
 	created_at DOUBLE NOT NULL, 
 	updated_at DOUBLE NOT NULL, 
 	forgotten_at DOUBLE, 
@@ -264,7 +265,11 @@ CREATE INDEX items_of_run ON items (run_id, status);
 
 CREATE INDEX memories_alike ON memories (owner, scope_kind, scope, digest);
 
+CREATE INDEX memories_from ON memories (origin, created_at);
+
 CREATE INDEX memories_in_scope ON memories (owner, scope_kind, scope, updated_at);
+
+CREATE INDEX memories_of_owner ON memories (owner, updated_at);
 
 CREATE INDEX parts_of_conversation ON parts (conversation_id);
 

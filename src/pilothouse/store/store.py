@@ -28,6 +28,7 @@ from pilothouse.store import (
     vacuum,
 )
 from pilothouse.store import grants as passing
+from pilothouse.store import memories as remembered
 from pilothouse.store import todos as todo_lists
 from pilothouse.store.database import Database
 from pilothouse.store.statements import Connection, Statement
@@ -39,8 +40,10 @@ from pilothouse.types.events import Event
 from pilothouse.types.exchange import Imported
 from pilothouse.types.feed import Guard
 from pilothouse.types.items import Item
+from pilothouse.types.memories import Memory
 from pilothouse.types.records import Settle
 from pilothouse.types.retention import Retention
+from pilothouse.types.scopes import Scope
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -183,6 +186,29 @@ class Store:
     todos = _reads(todo_lists.todos)
     keep_todos = _joins(todo_lists.keep)
 
+    # --- memories ---
+
+    add_memory = _writes(remembered.add)
+    memory = _looks(remembered.get)
+    memories = _reads(remembered.listed)
+    change_memory = _writes(remembered.change)
+    merge_memories = _writes(remembered.merge)
+    # A count that a power cut takes is no loss.
+    used_memories = _writes(remembered.used, promised=False)
+    memories_by_key = _reads(remembered.by_key)
+    memories_of_conversation = _looks(remembered.stored_in)
+    has_memories = _looks(remembered.there_are)
+    memory_sizes = _reads(remembered.sizes)
+
+    async def find_memories(
+        self, owner: str, words: Sequence[str], scopes: Sequence[Scope] | None, most: int
+    ) -> Sequence[Memory]:
+        return await self._database.slow.run(
+            lambda c: remembered.find(c, owner, words, scopes, most),
+            limits.MEMORY_SEARCH_TIME,
+            "This search takes too long. Take fewer or rarer words.",
+        )
+
     # --- what was used ---
 
     usage_since = _reads(usage.since)
@@ -286,6 +312,7 @@ class Store:
         await self._database.write(lambda c: _FORGET_RECEIPTS.run(c, before) and None)
         await self._database.write(lambda c: file_changes.forget(c, now - limits.UNDO_CHANGE_DAYS * _DAY))
         await self._database.write(usage.forget)
+        await self._database.write(remembered.forget)
         await self.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
 
     async def retain(self, wanted: Retention) -> int:

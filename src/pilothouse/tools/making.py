@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pilothouse.tools.terminal.terminals import Terminals
     from pilothouse.tools.todos.lists import TodoLists
     from pilothouse.types.meaning import Meaning
+    from pilothouse.types.memories import MemoryKeeper
     from pilothouse.types.records import Records
     from pilothouse.types.settings import Settings
 
@@ -34,6 +35,7 @@ class ToolParts(msgspec.Struct, frozen=True):
     helper: Helper
     # Finds by what is meant, where a model can say that.
     meaning: Meaning
+    memory: MemoryKeeper
 
 
 class FolderToolParts(ToolParts, frozen=True):

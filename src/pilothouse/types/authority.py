@@ -27,6 +27,8 @@ Authority = Literal["harmless", "rule", "grant", "mode", "person", "run", "defau
 LASTING = frozenset({"task", "while", "conversation", "always"})
 # Where data was read: on this machine, or told by a server, whose name follows, and a mark of where that server is.
 HERE = "files"
+# What a program or a file told together with a message.
+PIPED = "piped"
 SERVER = "server:"
 _MARK = re.compile(r"@[0-9a-f]{12}$")
 # What changes files without deleting any, as one name: whoever allows one of these means all of them.
@@ -288,7 +290,7 @@ class AuditReport(Frozen, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What a conversation has seen so far: where private data came from, and what left."""
+    """What a conversation has seen so far: where private data and strangers' text came from, and what left."""
 
     private: frozenset[str] = frozenset()
     # Bytes that went to each destination so far in this run.
@@ -297,6 +299,8 @@ class Seen(msgspec.Struct, frozen=True):
     sends: dict[str, int] = msgspec.field(default_factory=dict)
     # Bits that each destination could be told so far, in the whole conversation, by calls that nobody was asked about.
     bits: dict[str, int] = msgspec.field(default_factory=dict)
+    # Where text came from that strangers may have written.
+    untrusted: frozenset[str] = frozenset()
 
 
 def arguments_digest(arguments: JsonObject) -> str:

@@ -43,3 +43,12 @@ def words_of(seconds: float) -> str:
         if count:
             said.append(f"{count} {unit}{'s' if count > 1 else ''}")
     return " ".join(said) or "no time"
+
+
+def age_of(seconds: float) -> str:
+    """Return about how long ago something was: "less than a minute", "3 hours", "2 days"."""
+    for unit, size in (("year", 31_557_600), ("month", 2_629_800), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return "less than a minute"

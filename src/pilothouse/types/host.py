@@ -58,6 +58,7 @@ from pilothouse.types.exchange import Download, ExportFormat, Imported
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_meaning import MeaningVerbs
+from pilothouse.types.host_memories import Memories
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.paging import FIRST, Cursor, Limit, Page
@@ -457,6 +458,7 @@ class ClientApi:
     runs: Runs
     questions: Questions
     todos: Todos
+    memories: Memories
     permissions: Permissions
     changes: Changes
     terminals: Terminals

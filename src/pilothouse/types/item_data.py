@@ -14,6 +14,7 @@ import msgspec
 from pilothouse.types.access import Access, CommandUse, Effect, PathUse, Shown, Taint
 from pilothouse.types.authority import Decision, Grant, Mode, Pattern
 from pilothouse.types.json import Frozen, JsonObject
+from pilothouse.types.remembered import MemoryUse
 from pilothouse.types.summed_up import Facts, SeenData
 from pilothouse.types.todos import TodoList
 from pilothouse.types.usage import Spent, TokenUsage
@@ -281,6 +282,9 @@ class CallData(TurnData, frozen=True):
     undone: tuple[str, ...] = ()
     # The list after a call about todos.
     todos: TodoList | None = None
+    # The memory that a call kept, changed or forgot; and whose private data those were made from that it recalled.
+    memory: MemoryUse | None = None
+    recalled: tuple[str, ...] = ()
     process_id: str = ""
     exit_code: int | None = None
     # How many rounds the agent was given.
@@ -463,6 +467,8 @@ class ReminderData(ItemData, frozen=True):
     name: str = ""
     # The id of the message that it stands before.
     before: str = ""
+    # Whose private data it told.
+    private: tuple[str, ...] = ()
 
 
 class CompactionData(ItemData, frozen=True):

@@ -18,7 +18,7 @@ class Setting(Frozen, frozen=True, kw_only=True):
     """A setting as a form shows it; whether it is a switch, a choice or a number, its value says."""
 
     # The tab and the heading under which it stands.
-    tab: Literal["general", "mcp", "permissions", "terminal", "usage"] = "general"
+    tab: Literal["general", "mcp", "memory", "permissions", "terminal", "usage"] = "general"
     part: str
     label: str
     note: str = ""

@@ -98,6 +98,28 @@ class Settings(Frozen, frozen=True, kw_only=True):
             choices={"auto": "Where there are many", "always": "Always", "never": "Never"},
         ),
     ] = "auto"
+    memory_likeness: Annotated[
+        float,
+        Setting(
+            tab="memory",
+            part="Finding memories",
+            label="How alike a memory must be",
+            note="From 0 to 1. With less, more is found that has less to do with it. Counts where meaning is searched.",
+            what="How alike a memory must be",
+            least=0,
+            most=1,
+        ),
+    ] = limits.MEMORY_LIKENESS
+    memories_offered: Annotated[
+        bool,
+        Setting(
+            tab="memory",
+            part="Finding memories",
+            label="Recall by itself",
+            note="With each message the agent gets the few memories that may matter to it. Never those that may hold "
+            "strangers’ words.",
+        ),
+    ] = True
     permission_minutes: Annotated[
         int,
         Setting(

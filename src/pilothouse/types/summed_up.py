@@ -11,6 +11,7 @@ class SeenData(Frozen, frozen=True):
     """What a conversation had seen until a summary."""
 
     private: tuple[str, ...] = ()
+    untrusted: tuple[str, ...] = ()
     sent: dict[str, int] = msgspec.field(default_factory=dict)
     sends: dict[str, int] = msgspec.field(default_factory=dict)
     bits: dict[str, int] = msgspec.field(default_factory=dict)

@@ -70,6 +70,8 @@ class Reminder(msgspec.Struct, frozen=True):
     text: str
     # Said only to a model that has this tool; empty: to any.
     tool: str = ""
+    # Whose private data it holds, by the names of where that was read.
+    private: tuple[str, ...] = ()
 
 
 class Reminders(Protocol):

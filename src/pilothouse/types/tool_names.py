@@ -20,6 +20,8 @@ CALL = "call_tool"
 READ_RESULT = "read_tool_result"
 # The tool that works on files.
 FILES = "file_operations"
+# The tool that keeps and finds memories.
+MEMORY = "memory_operations"
 # The tool by which it reads what a summary of older turns replaced.
 RECALL = "recall_history"
 
@@ -47,7 +49,7 @@ TOOLS = (
     BuiltInTool(INCREASE, "More rounds", "The agent may ask for a longer run."),
     BuiltInTool("list_system_prompts"),
     BuiltInTool("list_mini_prompts"),
-    BuiltInTool("memory_operations"),
+    BuiltInTool(MEMORY, "Memory", "What is worth knowing later is kept, and found again."),
     BuiltInTool("todo_operations", "Todos", "The list that shows how far it is."),
     BuiltInTool(READ_RESULT, "Reading results again", "Any part of a large result.", for_small_models=True),
     BuiltInTool(RECALL, "Looking back", "What a summary of older messages stands for.", for_small_models=True),

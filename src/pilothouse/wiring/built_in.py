@@ -20,8 +20,9 @@ FOLDER_TOOLS = "folder_tools"
 class CoreTools:
     """The tools that every conversation may have."""
 
-    def __init__(self, parts: ToolParts) -> None:
+    def __init__(self, parts: ToolParts, stored: Reminders) -> None:
         self._parts = parts
+        self._stored = stored
 
     def pilothouse_tools(self, context: PluginContext) -> Iterable[Tool]:
         """Return the tools."""
@@ -29,7 +30,8 @@ class CoreTools:
 
     def pilothouse_reminders(self, context: PluginContext) -> Iterable[Reminders]:
         """Return what every model is reminded of."""
-        return (TodoReminders(self._parts.todos),)
+        # What was stored comes last.
+        return (TodoReminders(self._parts.todos), self._stored)
 
 
 class BuiltIns:

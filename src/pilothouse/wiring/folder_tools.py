@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pilothouse.permissions.policy import Policy
 from pilothouse.tools.making import FolderToolParts, ToolParts, made
 from pilothouse.types.changes import KeptChange, UndoReport
@@ -51,7 +53,7 @@ class FolderTools:
         searching = Searching(workspace, guard, self._indexes(), LastSearches(), recall, withheld)
         parts = (workspace, self.terminals(), searching, SandboxRunner(self.sandbox()))
         own = self._tools
-        return made(FolderToolParts(own.settings, own.todos, own.records, own.helper, own.meaning, *parts))
+        return made(FolderToolParts(*msgspec.structs.astuple(own), *parts))
 
     def _make_indexes(self) -> Indexes:
         from pilothouse.tools.search.indexes import Indexes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from pilothouse.host.engine import DirectEngine, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
 from pilothouse.host.service import HostService
+from pilothouse.memory.recent import RecentMemories
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
@@ -64,6 +65,7 @@ from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.meaning import LateMeaning
+from pilothouse.wiring.memory import Remembering
 from pilothouse.wiring.servers import Servers
 
 if TYPE_CHECKING:
@@ -176,11 +178,12 @@ async def open_host(
         folder, config = base.home, base.config
         meaning = _meaning(stack, base)
         todos = TodoLists(base.opened.store)
-        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, meaning)
+        memory = Remembering(base, meaning)
+        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, meaning, memory.keeper)
         authority = Authority(base)
         folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)
         stack.push_async_callback(folder_tools.close)
-        plugins = _plugins(base, {"core": CoreTools(tools), FOLDER_TOOLS: folder_tools})
+        plugins = _plugins(base, {"core": CoreTools(tools, memory.stored), FOLDER_TOOLS: folder_tools})
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
         models = _models(base, plugins, lambda: service.models_changed())  # noqa: PLW0108
@@ -190,7 +193,7 @@ async def open_host(
         stack.push_async_callback(servers.close)
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
         process = process_name(new_id("p"), one_shot=role != "server")
-        executor = Executor(parts, process, titles=not brief)
+        executor = Executor(msgspec.structs.replace(parts, recall=memory.recall), process, titles=not brief)
         engine = DirectEngine(executor, parts.settings)
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes, meaning)
         dependencies = Dependencies(
@@ -204,6 +207,7 @@ async def open_host(
             lambda: servers.admin().names(),
             servers.release,
             todos,
+            memory.service,
             authority.permissions,
             folder_tools.undo,
             folder_tools.terminals,
@@ -215,16 +219,17 @@ async def open_host(
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
-        await _share(stack, url, base, todos, service)
+        await _share(stack, url, base, (todos, memory.recent), service)
         await _recover(stack, parts, engine, process, alone=url is None, take_over=role != "once")
         if role == "server":
-            from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
-
-            probe_sandbox(stack, folder_tools)
-            await keep_tidy(stack, parts.records, lambda: config.config.retention)
-            service.permissions.changed()
             files: dict[str, JsonStore[Any]] = {"models": models.file, "config": config.file, "policy": authority.file}
-            watch_files(stack, files, service, servers, meaning)
+
+            def settings_changed() -> None:
+                servers.reconcile()
+                meaning.settings_changed()
+
+            meaning.begin(stack)
+            await _keep_house(stack, base, files, folder_tools, service, settings_changed)
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
 
@@ -233,6 +238,23 @@ def _meaning(stack: AsyncExitStack, base: Foundation) -> LateMeaning:
     meaning = LateMeaning(base)
     stack.push_async_callback(meaning.close)
     return meaning
+
+
+async def _keep_house(
+    stack: AsyncExitStack,
+    base: Foundation,
+    files: Mapping[str, JsonStore[Any]],
+    folder_tools: FolderTools,
+    service: HostService,
+    settings_changed: Callable[[], None],
+) -> None:
+    """Do what a server does besides answering, for as long as it runs."""
+    from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
+
+    probe_sandbox(stack, folder_tools)
+    await keep_tidy(stack, base.opened.store, lambda: base.config.config.retention)
+    service.permissions.changed()
+    watch_files(stack, files, service, settings_changed)
 
 
 async def _recover(
@@ -362,7 +384,11 @@ async def _watch_database(stack: AsyncExitStack, url: str | None, feed: Feed) ->
 
 
 async def _share(
-    stack: AsyncExitStack, url: str | None, base: Foundation, todos: TodoLists, service: HostService
+    stack: AsyncExitStack,
+    url: str | None,
+    base: Foundation,
+    known: Sequence[TodoLists | RecentMemories],
+    service: HostService,
 ) -> None:
     """Hear from other processes on the same database, and tell them; an embedded one has none."""
     if url is None:
@@ -372,12 +398,14 @@ async def _share(
     feed = base.feed
 
     def woken(conversation_id: str) -> None:
-        todos.forget(conversation_id)
+        for each in known:
+            each.forget(conversation_id)
         feed.wake(conversation_id)
         service.list_changed(conversation_id)
 
     def missed() -> None:
-        todos.forget()
+        for each in known:
+            each.forget()
         feed.wake_all()
 
     wakeups = Wakeups(url, base.connections, woken, missed)

@@ -18,8 +18,6 @@ from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import Records
 from pilothouse.types.retention import Retention
 from pilothouse.wiring.folder_tools import FolderTools
-from pilothouse.wiring.meaning import LateMeaning
-from pilothouse.wiring.servers import Servers
 
 _log = logging.getLogger(__name__)
 # What `mallopt` calls them.
@@ -36,11 +34,9 @@ def watch_files(
     stack: AsyncExitStack,
     files: Mapping[str, JsonStore[Any]],
     service: HostService,
-    servers: Servers,
-    meaning: LateMeaning,
+    settings_changed: Callable[[], None],
 ) -> None:
-    """Pick up edits of the settings files while the server runs, and make texts findable by meaning."""
-    meaning.begin(stack)
+    """Pick up edits of the settings files while the server runs."""
     telling: set[asyncio.Task[None]] = set()
 
     def changed(name: str) -> None:
@@ -51,8 +47,7 @@ def watch_files(
         elif name == "policy":
             service.permissions.changed()
         else:
-            servers.reconcile()
-            meaning.settings_changed()
+            settings_changed()
             service.server_news.changed()
 
     watcher = asyncio.create_task(watch(files, changed), name="watch-files")

@@ -2,6 +2,7 @@
 
 from pilothouse.types.limits.host import *
 from pilothouse.types.limits.meaning import *
+from pilothouse.types.limits.memory import *
 from pilothouse.types.limits.models import *
 from pilothouse.types.limits.proposals import *
 from pilothouse.types.limits.registries import *

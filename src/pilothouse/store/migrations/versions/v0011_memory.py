@@ -46,11 +46,14 @@ def _memories() -> None:
         sa.Column("text", sa.Text, nullable=False),
         sa.Column("digest", sa.String(64), nullable=False),
         sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.Column("origin", sa.String(40), nullable=False),
         sa.Column("created_at", sa.Double, nullable=False),
         sa.Column("updated_at", sa.Double, nullable=False),
         sa.Column("forgotten_at", sa.Double),
         sa.Index("memories_in_scope", "owner", "scope_kind", "scope", "updated_at"),
         sa.Index("memories_alike", "owner", "scope_kind", "scope", "digest"),
+        sa.Index("memories_of_owner", "owner", "updated_at"),
+        sa.Index("memories_from", "origin", "created_at"),
     )
 
 

@@ -1,0 +1,1 @@
+"""What is remembered: kept, compared, found, offered, and forgotten."""

@@ -1,0 +1,103 @@
+"""A memory is kept once; what it repeats and what it may contradict is noticed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pilothouse.store.store import Store
+from pilothouse.types.memories import MemoryPatch
+from tests.support.memories import Remembered, a_caller
+from tests.support.records import OWNER
+
+
+@pytest.mark.case("MEM-02")
+async def test_the_agent_stores_a_memory_with_where_it_came_from(remembered: Remembered) -> None:
+    caller = await a_caller(remembered, folder="/srv/garden")
+    output = await caller.call(
+        "store_memory", content="Deploys happen on Fridays.", title="Deploys", tags=["work"], scope="folder"
+    )
+    shown = output.data["memory"]
+    [memory] = (await remembered.service.list(OWNER)).memories
+    assert (memory.key, memory.title, memory.tags, memory.says) == (shown["key"], "Deploys", ("work",), "agent")
+    assert (memory.origin.conversation_id, memory.origin.item_id) == (caller.conversation.id, "i_1")
+    assert (memory.scope.kind, memory.scope.id) == ("folder", "/srv/garden")
+    assert not memory.tainted
+    assert f"[{memory.short}]" in output.text
+
+
+@pytest.mark.case("MEM-06")
+async def test_the_same_is_kept_once_also_by_two_at_a_time(remembered: Remembered) -> None:
+    caller = await a_caller(remembered)
+    said = ("The gate code is 4711.", "the  gate CODE is 4711.", "The gate code is 4711.\n")
+    outputs = await asyncio.gather(*(caller.call("store_memory", content=text) for text in said))
+    assert len(await remembered.texts()) == 1
+    assert sorted("Nothing was stored" in output.text for output in outputs) == [False, True, True]
+    assert {output.data["memory"]["key"] for output in outputs} == {outputs[0].data["memory"]["key"]}
+    # In another place it is another memory.
+    await caller.stored("The gate code is 4711.", scope="everywhere")
+    assert len(await remembered.texts()) == 2
+
+
+@pytest.mark.case("MEM-06")
+async def test_the_same_in_other_words_is_told_as_known(remembered: Remembered) -> None:
+    caller = await a_caller(remembered)
+    first = await caller.stored("Anna prefers the black tea", title="Tea")
+    again = await caller.call("store_memory", content="anna PREFERS the black  tea", title="Black tea")
+    assert again.data["memory"]["outcome"] == "known"
+    alike = await caller.call("store_memory", content="Anna prefers black tea", title="Tea")
+    assert (alike.data["memory"]["outcome"], alike.data["memory"]["key"]) == ("alike", first.key)
+    assert "in other words" in alike.text
+    assert len(await remembered.texts()) == 1
+
+
+async def test_what_says_something_else_about_the_same_is_kept_and_told(remembered: Remembered) -> None:
+    caller = await a_caller(remembered)
+    old = await caller.stored("The staging server listens on port 8080.", title="Staging port")
+    output = await caller.call("store_memory", content="The staging server listens on port 8081.", title="Staging port")
+    assert "may contradict" in output.text
+    assert old.short in output.text
+    assert output.data["memory"]["doubts"] == 1
+    new = await remembered.store.memory(OWNER, output.data["memory"]["key"])
+    assert new.doubts == (old.key,)
+    # Someone who looked says that both stand.
+    assert (await remembered.service.update(OWNER, new.key, MemoryPatch(settled=True))).doubts == ()
+
+
+async def test_the_opposite_is_no_repetition(remembered: Remembered) -> None:
+    await remembered.say("The build runs on every machine in the office.")
+    kept = await remembered.say("The build runs not on every machine in the office.")
+    assert kept.outcome == "kept"
+    assert len(kept.contradicts) == 1
+
+
+async def test_contradictions_are_noticed_by_words_alone(store: Store) -> None:
+    remembered = Remembered(store)
+    await remembered.say("The team meets at nine.", title="Daily meeting")
+    kept = await remembered.say("The team meets at ten.", title="Daily meeting")
+    assert [memory.text for memory in kept.contradicts] == ["The team meets at nine."]
+    assert (await remembered.say("Bananas are yellow.")).contradicts == ()
+
+
+async def test_a_memory_that_replaces_another_takes_its_place(remembered: Remembered) -> None:
+    caller = await a_caller(remembered)
+    old = await caller.stored("The team meets at nine.")
+    new = await caller.stored("The team meets at ten.", replaces=old.short)
+    assert await remembered.texts() == ["The team meets at ten."]
+    changed = await caller.call("update_memory", id=new.short, content="The team meets at eleven.")
+    assert changed.data["memory"]["replaced"] == new.key
+    assert await remembered.texts() == ["The team meets at eleven."]
+    gone = await caller.call("forget_memory", id=changed.data["memory"]["key"])
+    assert "can bring it back" in gone.text
+    assert await remembered.texts() == []
+
+
+async def test_what_another_conversation_stored_cannot_be_touched_from_here(remembered: Remembered) -> None:
+    mine, theirs = await a_caller(remembered), await a_caller(remembered)
+    memory = await theirs.stored("Only theirs.")
+    for operation, more in (("forget_memory", {}), ("update_memory", {"content": "Mine now."})):
+        output = await mine.call(operation, id=memory.key, **more)
+        assert output.error is not None
+        assert "no such memory here" in output.text
+    assert await remembered.texts() == ["Only theirs."]
