@@ -69,8 +69,8 @@ class Calling:
             whole = await self._file(f"{path}?{urlencode(query)}")
             return Download(whole.name, _once(whole.data))
         if verb.body is not None and verb.body.place == "upload":
-            given = {name: value for name, value in query.items() if value is not None}
-            path = f"{path}?{urlencode(given)}" if given else path
+            asked = {name: value for name, value in query.items() if value is not None}
+            path = f"{path}?{urlencode(asked)}" if asked else path
             return await self._upload(path, verb.gives, await _gathered(body), verb.options.longer)
         return await self.ask(verb.method, path, verb.gives, body=body, query=query, longer=verb.options.longer)
 

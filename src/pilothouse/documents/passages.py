@@ -56,9 +56,11 @@ class Splitter:
         if len(self.preview) < limits.DOCUMENT_PREVIEW_CHARS and line.strip():
             self.preview = f"{self.preview} {' '.join(line.split())}".strip()[: limits.DOCUMENT_PREVIEW_CHARS]
         words = len(line.split())
-        if not words and self._words >= limits.PASSAGE_WORDS * _ENOUGH:
-            yield from self.end()
-        elif self._size + len(line) > limits.PASSAGE_CHARS or self._words + words > limits.PASSAGE_WORDS * _TOO_MUCH:
+        if (
+            (not words and self._words >= limits.PASSAGE_WORDS * _ENOUGH)
+            or self._size + len(line) > limits.PASSAGE_CHARS
+            or self._words + words > limits.PASSAGE_WORDS * _TOO_MUCH
+        ):
             yield from self.end()
         if len(line) > limits.PASSAGE_CHARS:
             yield from self._long(line)
@@ -89,6 +91,4 @@ class Splitter:
 
     def _made(self, text: str, line: int) -> Passage:
         self._position += 1
-        return Passage(
-            position=self._position - 1, page=self._page, line=line, section=self._section, text=text
-        )
+        return Passage(position=self._position - 1, page=self._page, line=line, section=self._section, text=text)

@@ -1,10 +1,13 @@
-"""Reads PDF with PDFium."""
+"""Reads PDF with PDFium; imported by the helper process alone, which is all that has it in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
+
+import pypdfium2
+from pypdfium2 import raw
 
 from pilothouse.documents.reading import Chunk, Heading, Opened, in_chunks
 from pilothouse.documents.sniffing import refused
@@ -28,10 +31,6 @@ def read(opened: Opened) -> Iterator[Chunk]:
 
 
 def _open(opened: Opened) -> Any:
-    # Here and nowhere else: only the helper process has it in memory.
-    import pypdfium2
-    from pypdfium2 import raw
-
     try:
         return pypdfium2.PdfDocument(opened.path)
     except pypdfium2.PdfiumError as error:
@@ -43,8 +42,6 @@ def _open(opened: Opened) -> Any:
 
 def _lines(document: Any, index: int) -> list[str]:
     """Return the lines of a page; one that is broken has none, and the others are read."""
-    import pypdfium2
-
     try:
         page = document[index]
     except pypdfium2.PdfiumError:
@@ -63,8 +60,6 @@ def _lines(document: Any, index: int) -> list[str]:
 
 def _outline(document: Any) -> dict[int, list[tuple[int, str]]]:
     """Return the headings of the outline by the page that they lead to."""
-    import pypdfium2
-
     found: dict[int, list[tuple[int, str]]] = {}
     try:
         for entry in islice(document.get_toc(), _OUTLINE):

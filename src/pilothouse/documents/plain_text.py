@@ -66,9 +66,7 @@ def _headings(lines: list[str]) -> list[Heading]:
         if heading:
             title = heading[2].rstrip().rstrip("#").rstrip()[: limits.HEADING_CHARS]
             found.append(Heading(at, len(heading[1]), title))
-        elif (
-            at and lines[at - 1].strip() and len(line) < limits.HEADING_CHARS and (under := _UNDERLINE.match(line))
-        ):
+        elif at and lines[at - 1].strip() and len(line) < limits.HEADING_CHARS and (under := _UNDERLINE.match(line)):
             title = lines[at - 1].strip()[: limits.HEADING_CHARS]
             found.append(Heading(at - 1, 1 if under[1].startswith("=") else 2, title))
     return found

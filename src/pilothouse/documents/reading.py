@@ -10,6 +10,7 @@ from importlib import import_module
 
 import msgspec
 
+from pilothouse.documents.sniffing import kind_of
 from pilothouse.types import limits
 from pilothouse.types.item_data import DocumentKind
 
@@ -76,8 +77,6 @@ class _Reading:
     """A file that is being read, within the bounds of a document."""
 
     def __init__(self, asked: Asked) -> None:
-        from pilothouse.documents.sniffing import kind_of
-
         self.kind = kind_of(asked.path, asked.name)
         self._pages_in_all = 0
         self._page: int | None = None

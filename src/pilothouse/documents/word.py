@@ -10,9 +10,12 @@ from pilothouse.documents.office import Attributes, Enough, Package, attribute, 
 from pilothouse.documents.reading import Chunk, Opened, in_chunks
 
 _HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
+# The levels of an outline, counted from 0; 9 is none.
+_OUTLINES = frozenset("012345678")
 _TITLES = {"title": 1, "subtitle": 2}
 # What stands in a document twice: here for programs that do not know the first form.
 _AGAIN = "Fallback"
+_SIGNS = {"tab": "\t", "noBreakHyphen": "-"}
 _NOTES = (("footnotes", "Footnotes"), ("endnotes", "Endnotes"))
 
 
@@ -56,9 +59,9 @@ def _levels(package: Package, main: str) -> dict[str, int]:
             if level:
                 levels[style] = level
         elif name == "outlineLvl" and style:
-            level = attribute(attributes, "val")
-            if level.isdigit() and int(level) < 9:
-                levels.setdefault(style, int(level) + 1)
+            outline = attribute(attributes, "val")
+            if outline in _OUTLINES:
+                levels.setdefault(style, int(outline) + 1)
 
     package.parse(f"{main.rpartition('/')[0]}/styles.xml", start, no_end, no_text)
     return levels
@@ -90,12 +93,10 @@ class _Body:
                 self._level = self._levels.get(attribute(attributes, "val"), 0)
             case "t":
                 self._is_text = True
-            case "tab" | "ptab":
-                self._paragraph.append("\t")
+            case "tab" | "noBreakHyphen":
+                self._paragraph.append(_SIGNS[name])
             case "br" | "cr" | "lastRenderedPageBreak":
                 self._break(name, attribute(attributes, "type"))
-            case "noBreakHyphen":
-                self._paragraph.append("-")
             case "tbl":
                 self._rows.append([])
             case "tc" if self._rows:

@@ -8,7 +8,9 @@ import msgspec
 
 from pilothouse.types.admin import AuthorityAdmin, OwnTools
 from pilothouse.types.changes import Undo
+from pilothouse.types.documents import DocumentShelf
 from pilothouse.types.host import Models, Settings
+from pilothouse.types.host_documents import Documents
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
@@ -29,6 +31,13 @@ class Finding(msgspec.Struct, frozen=True):
     other_programs: Lazy[OtherPrograms]
     nearby: Lazy[Nearby]
     packages: Lazy[Packages]
+
+
+class HeldDocuments(msgspec.Struct, frozen=True):
+    """Who answers for documents, to people and to messages; each is loaded when someone asks."""
+
+    service: Lazy[Documents]
+    shelf: Lazy[DocumentShelf]
 
 
 class Dependencies(msgspec.Struct, frozen=True):
@@ -56,3 +65,4 @@ class Dependencies(msgspec.Struct, frozen=True):
     tools: OwnTools
     # What the prices of models are from, and of which day.
     prices_from: Callable[[], str]
+    documents: HeldDocuments

@@ -12,12 +12,14 @@ import msgspec
 from pilothouse.host import titles
 from pilothouse.types import limits
 from pilothouse.types.api import CompactionWish, ImageInput, NewMessage
+from pilothouse.types.documents import DocumentShelf
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
-from pilothouse.types.item_data import MessageData
+from pilothouse.types.item_data import AttachedDocument, MessageData
 from pilothouse.types.items import new_item, patch
 from pilothouse.types.json import JsonObject, encode
+from pilothouse.types.lazy import Lazy
 from pilothouse.types.media import picture_type
 from pilothouse.types.parts import content
 from pilothouse.types.pictures import UNKNOWN, picture_size
@@ -28,8 +30,8 @@ from pilothouse.types.runs import Run, RunOptions
 
 def check(body: NewMessage) -> None:
     """Raise one sentence if the message cannot be taken."""
-    if not body.text.strip() and not body.images:
-        raise PilothouseError("bad_request", "The message is empty.", fix="Write something or attach an image.")
+    if not body.text.strip() and not body.images and not body.documents:
+        raise PilothouseError("bad_request", "The message is empty.", fix="Write something or attach a file.")
     if len(body.text) > limits.MESSAGE_CHARS:
         raise PilothouseError(
             "too_large",
@@ -39,6 +41,8 @@ def check(body: NewMessage) -> None:
     check_text(body.text)
     if len(body.images) > limits.IMAGES_PER_MESSAGE:
         raise PilothouseError("too_large", f"At most {limits.IMAGES_PER_MESSAGE} images fit in one message.")
+    if len(body.documents) > limits.DOCUMENTS_PER_MESSAGE:
+        raise PilothouseError("too_large", f"At most {limits.DOCUMENTS_PER_MESSAGE} documents fit in one message.")
     if body.idempotency_key is not None and not 1 <= len(body.idempotency_key) <= 200:
         raise PilothouseError("bad_request", "An idempotency key has 1 to 200 characters.")
     for image in body.images:
@@ -70,22 +74,39 @@ def _image(image: ImageInput) -> Part:
         raise PilothouseError("bad_request", "An image is not valid base64.") from None
     if picture_type(data) != image.media_type:
         raise PilothouseError("bad_request", f"An image is not what it says it is ({image.media_type}).")
-    if picture_size(image.media_type, data) == UNKNOWN:
+    size = picture_size(image.media_type, data)
+    if size == UNKNOWN:
         fix = "Is the file complete?"
         raise PilothouseError("bad_request", f"An image is not whole ({image.media_type}).", fix=fix)
+    if size[0] * size[1] > limits.IMAGE_PIXELS:
+        most = limits.IMAGE_PIXELS // 1_000_000
+        raise PilothouseError(
+            "too_large",
+            f"An image has {size[0] * size[1] // 1_000_000:,} megapixels; at most {most} can be attached.",
+            fix="Make it smaller.",
+        )
     return Part(kind="image", data=data, media_type=image.media_type, name=image.name)
 
 
-async def posting(owner: str, conversation_id: str, body: NewMessage) -> Posting:
+async def posting(owner: str, conversation_id: str, body: NewMessage, shelf: Lazy[DocumentShelf]) -> Posting:
     """Return the message, what is attached to it and its run, ready to be kept together."""
     parts = await attached(body)
+    documents = await shelf().attached(owner, conversation_id, body.documents) if body.documents else ()
     if not parts:
-        return _posting(owner, conversation_id, body, parts)
-    return await asyncio.to_thread(_posting, owner, conversation_id, body, parts)
+        return _posting(owner, conversation_id, body, parts, documents)
+    return await asyncio.to_thread(_posting, owner, conversation_id, body, parts, documents)
 
 
-def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Part, ...]) -> Posting:
+def _posting(
+    owner: str,
+    conversation_id: str,
+    body: NewMessage,
+    parts: tuple[Part, ...],
+    documents: tuple[AttachedDocument, ...],
+) -> Posting:
     data: JsonObject = {"content": content(parts, are_apart=True)} if parts else {}
+    if documents:
+        data |= patch(MessageData, documents=documents)
     if body.typed_chars is not None:
         data |= patch(MessageData, typed_chars=max(0, body.typed_chars))
     run_id = new_id("r")
@@ -109,7 +130,7 @@ def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Pa
     return Posting(
         item=item,
         run=run,
-        first_words=titles.first_words(body.text),
+        first_words=titles.first_words(body.text or ", ".join(each.name for each in documents)),
         idempotency_key=body.idempotency_key,
         digest=_digest(body) if body.idempotency_key is not None else "",
         parts=parts,

@@ -51,7 +51,7 @@ class RunService(Runs):
 
     async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
         messages.check(body)
-        posting = await messages.posting(owner, conversation_id, body)
+        posting = await messages.posting(owner, conversation_id, body, self._dependencies.documents.shelf)
         posting = msgspec.structs.replace(posting, queue_limits=self._dependencies.queue_limits())
         known = await self._records.receipt(posting) if body.idempotency_key is not None else None
         if known is not None:

@@ -29,6 +29,7 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host import LOCAL_OWNER, ClientApi, ListChange
+from pilothouse.types.host_documents import Documents
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
@@ -55,6 +56,7 @@ class HostService(ClientApi):
         self.other_programs = realised(OtherPrograms, _method_of(finding.other_programs))
         self.nearby = realised(Nearby, _method_of(finding.nearby))
         self.packages = realised(Packages, _method_of(finding.packages))
+        self.documents = realised(Documents, _method_of(dependencies.documents.service))
         self.runs: RunService = RunService(records, engine, dependencies)
         self.questions: QuestionService = QuestionService(records, engine, dependencies.permissions, parts.results)
         self.conversations = ConversationService(parts, dependencies, self.runs)

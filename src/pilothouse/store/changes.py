@@ -170,7 +170,7 @@ def purge(tx: Transaction, deleted_before: float) -> int:
     """Remove conversations deleted before a time, with everything in them."""
     import sqlalchemy as sa
 
-    from pilothouse.store import schema, usage_backlog
+    from pilothouse.store import documents, schema, usage_backlog
 
     if tx.connection.dialect.name != "sqlite":
         from pilothouse.store import postgres
@@ -183,5 +183,6 @@ def purge(tx: Transaction, deleted_before: float) -> int:
     usage_backlog.finish(tx.connection, gone)
     for part in schema.PARTS_OF_CONVERSATIONS:
         tx.connection.execute(sa.delete(part).where(part.c.conversation_id.in_(gone)))
+    documents.remove_of(tx.connection, gone)
     tx.connection.execute(sa.delete(table).where(table.c.id.in_(gone)))
     return len(gone)

@@ -18,8 +18,19 @@ if TYPE_CHECKING:
     from pilothouse.tools.search.operation import Searching
     from pilothouse.tools.terminal.terminals import Terminals
     from pilothouse.tools.todos.lists import TodoLists
+    from pilothouse.types.documents import DocumentRecords, DocumentShelf
+    from pilothouse.types.lazy import Lazy
     from pilothouse.types.records import Records
     from pilothouse.types.settings import Settings
+
+
+class DocumentParts(msgspec.Struct, frozen=True):
+    """What the tool about documents is made of."""
+
+    records: DocumentRecords
+    # Who reads them and finds things in them, and how files of a folder are reached: loaded at the first call.
+    shelf: Lazy[DocumentShelf]
+    workspace: Lazy[Workspace]
 
 
 class ToolParts(msgspec.Struct, frozen=True):
@@ -31,6 +42,7 @@ class ToolParts(msgspec.Struct, frozen=True):
     # What tools gave in this conversation.
     records: Records
     helper: Helper
+    documents: DocumentParts
 
 
 class FolderToolParts(ToolParts, frozen=True):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
 
+from pilothouse.types import limits
 from pilothouse.types.api import Range
 from pilothouse.types.item_data import AttachedDocument, DocumentKind
 from pilothouse.types.json import Body, Frozen
@@ -161,9 +163,7 @@ class DocumentRecords(Protocol):
     async def alike(self, owner: str, scope: Scope, digest: str) -> Document | None:
         """Return the document with the same file in a scope."""
 
-    async def listed(
-        self, owner: str, scopes: Sequence[Scope] | None, limit: int, cursor: str | None
-    ) -> DocumentPage:
+    async def listed(self, owner: str, scopes: Sequence[Scope] | None, limit: int, cursor: str | None) -> DocumentPage:
         """Return documents of these scopes or of all, the newest first."""
 
     async def one(self, owner: str, document_id: str, *, deleted: bool = False) -> Document:
@@ -234,3 +234,55 @@ def citation(document_id: str, name: str, page: int | None, line: int) -> str:
     """Return a place in a document as a model cites it in Markdown."""
     shown = place_name(name, page, line).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     return f"[{shown}]({place_link(document_id, page, line)})"
+
+
+# Words that are in every text and say nothing about it.
+_EVERYWHERE = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "has",
+        "have",
+        "how",
+        "i",
+        "in",
+        "is",
+        "it",
+        "its",
+        "of",
+        "on",
+        "or",
+        "say",
+        "says",
+        "that",
+        "the",
+        "this",
+        "to",
+        "was",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "why",
+        "with",
+    ]
+)
+
+
+def query_words(query: str) -> list[str]:
+    """Return the words of a query that are looked for: those that say something, or all where none does."""
+    found = re.findall(r"\w+", query.replace("\x00", " ")[: limits.DOCUMENT_QUERY_CHARS])
+    words = list(dict.fromkeys(word.lower() for word in found))
+    return ([word for word in words if word not in _EVERYWHERE] or words)[: limits.DOCUMENT_QUERY_WORDS]

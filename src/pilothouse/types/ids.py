@@ -10,5 +10,5 @@ Prefix = Literal["c", "d", "r", "i", "s", "p", "f", "g", "u"]
 
 
 def new_id(prefix: Prefix) -> str:
-    """Return a fresh id: c conversation, d document, r run, i item, s session, p replica process, f change, g grant, u rule."""
+    """Return a fresh id: c conversation, d document, r run, i item, s session, p process, f change, g grant, u rule."""
     return f"{prefix}_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(7)}"

@@ -18,7 +18,7 @@ from pilothouse.agent.results.masking import MaskerChain
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.host.active_run import Parts
-from pilothouse.host.dependencies import Dependencies
+from pilothouse.host.dependencies import Dependencies, HeldDocuments
 from pilothouse.host.engine import DirectEngine, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
@@ -57,10 +57,12 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
 from pilothouse.types.lazy import Lazy
+from pilothouse.types.meaning import WordsOnly
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import KeptResult, QueueLimits
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
+from pilothouse.wiring.documents import DocumentWiring
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.servers import Servers
@@ -166,8 +168,10 @@ async def open_host(
         base = await _foundation(stack, home, url, brief=brief)
         folder, config = base.home, base.config
         todos = TodoLists(base.opened.store)
-        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper)
         authority = Authority(base)
+        meaning = WordsOnly()
+        documents = DocumentWiring(base, authority.guard, meaning)
+        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, documents.for_tools)
         folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)
         stack.push_async_callback(folder_tools.close)
         plugins = _plugins(base, {"core": CoreTools(tools), FOLDER_TOOLS: folder_tools})
@@ -200,6 +204,7 @@ async def open_host(
             folder_tools.view,
             built_in,
             prices_from,
+            HeldDocuments(documents.service, documents.shelf),
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
