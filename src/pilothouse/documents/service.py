@@ -94,11 +94,12 @@ class DocumentService(Documents):
         return await self._records.one(owner, document_id)
 
     async def text(self, owner: str, document_id: str, place: DocumentPlace = BEGINNING) -> DocumentText:
-        if place.first is None:
-            return await self._shelf.text(owner, document_id, (place.page, place.line), place.limit)
         document = await self._records.one(owner, document_id)
-        passages = await self._records.passages(document.id, place.first, place.limit)
-        return DocumentText(document=document, passages=tuple(passages), at=place.first)
+        at = place.first
+        if at is None:
+            at = await self._records.position_of(document.id, place.page, place.line) if place.page or place.line else 0
+        passages = await self._records.passages(document.id, max(0, at - place.before), place.limit)
+        return DocumentText(document=document, passages=tuple(passages), at=at)
 
     async def file(self, owner: str, document_id: str) -> PartData:
         document = await self._records.one(owner, document_id)

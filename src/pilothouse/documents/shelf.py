@@ -32,7 +32,7 @@ from pilothouse.types.item_data import AttachedDocument
 from pilothouse.types.meaning import Meaning
 from pilothouse.types.ranking import fused
 from pilothouse.types.records import Records
-from pilothouse.types.scopes import usual_scope
+from pilothouse.types.scopes import scopes_seen, usual_scope
 
 
 class Shelf:
@@ -113,6 +113,10 @@ class Shelf:
             if document.scope == PENDING:
                 moved = DocumentPatch(scope=usual_scope(conversation))
                 document = await self._records.change(owner, document.id, moved)
+            elif document.scope not in scopes_seen(conversation):
+                # It went along with another message; this conversation gets one of its own.
+                document = await self._records.copy(owner, document.id, usual_scope(conversation))
+                self._meaning.changed("passage")
             documents[document.id] = document
         found, room = [], limits.ATTACHED_CHARS
         # The shorter ones first: what they leave over is for the others.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 
 from pilothouse.documents.lines import Lines
+from pilothouse.documents.markup import pieces
 from pilothouse.documents.plain_text import decoded
 from pilothouse.documents.reading import Chunk, Opened, in_chunks
 from pilothouse.documents.sniffing import encoding_mark
@@ -61,21 +61,17 @@ _CELLS = frozenset({"td", "th"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CHARSET = re.compile(rb"""charset\s*=\s*["']?([A-Za-z0-9_-]{1,40})""")
 _CHARSET_WITHIN = 2_048
-# What is given to the parser at a time, so that a text without an end is looked at once.
-_PIECE = 64 * 1024
 
 
 def read(opened: Opened) -> Iterator[Chunk]:
     """Yield the text of the page."""
-    parser = _Parser()
-    text = _text(Path(opened.path).read_bytes(), opened.name)
-    for at in range(0, len(text), _PIECE):
-        parser.feed(text[at : at + _PIECE])
-        if parser.out.is_full:
+    page = _Page()
+    for name, text in pieces(_text(Path(opened.path).read_bytes(), opened.name)):
+        page.take(name, text)
+        if page.out.is_full:
             break
-    parser.close()
-    parser.end_block()
-    yield from in_chunks(None, parser.out.lines, parser.out.headings)
+    page.end_block()
+    yield from in_chunks(None, page.out.lines, page.out.headings)
 
 
 def _text(content: bytes, name: str) -> str:
@@ -88,59 +84,64 @@ def _text(content: bytes, name: str) -> str:
     return decoded(content, name)
 
 
-class _Parser(HTMLParser):
+class _Page:
     """Collects the blocks of a page."""
 
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
         self.out = Lines()
         self._block: list[str] = []
         self._level = 0
-        self._unseen: list[str] = []
+        self._unseen = ""
         self._as_written = 0
-        self._is_title = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "title" and self._unseen == ["head"]:
-            self._is_title = True
-        if tag in _UNSEEN and (tag != "head" or not self._unseen):
-            self._unseen.append(tag)
+    def take(self, name: str, text: str) -> None:
+        """Hear of the next piece."""
+        if not name:
+            self._said(text)
+        elif name.startswith("/"):
+            self._ended(name[1:])
+        else:
+            self._began(name)
+
+    def _began(self, name: str) -> None:
+        if name == "title":
+            # What a page is called stands where nothing else is seen.
+            self._unseen = ""
         if self._unseen:
             return
-        if tag in _BLOCKS:
+        if name in _UNSEEN:
             self.end_block()
-        if tag in _CELLS and self._block:
-            self._block.append(" | ")
-        if tag == "li":
-            self._block.append("- ")
-        if tag == "pre":
-            self._as_written += 1
-        self._level = _HEADINGS.get(tag, self._level)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "title" and self._is_title:
-            self._is_title = False
-            self.end_block()
-        if self._unseen and tag in self._unseen:
-            del self._unseen[self._unseen.index(tag) :]
+            self._unseen = name
             return
-        if tag in _BLOCKS:
+        if name in _BLOCKS:
             self.end_block()
-        if tag == "pre":
+        if name in _CELLS and self._block:
+            self._block.append(" | ")
+        if name == "li":
+            self._block.append("- ")
+        if name == "pre":
+            self._as_written += 1
+        self._level = _HEADINGS.get(name, self._level)
+
+    def _ended(self, name: str) -> None:
+        if self._unseen:
+            self._unseen = "" if name == self._unseen else self._unseen
+            return
+        if name in _BLOCKS or name == "title":
+            self.end_block()
+        if name == "pre":
             self._as_written = max(0, self._as_written - 1)
 
-    def handle_data(self, data: str) -> None:
-        if self._is_title:
-            self._block.append(data)
-        elif not self._unseen:
+    def _said(self, text: str) -> None:
+        if not self._unseen:
             # In a page the end of a line is a space.
-            self._block.append(data if self._as_written else re.sub(r"\s+", " ", data))
+            self._block.append(text if self._as_written else re.sub(r"\s+", " ", text))
 
     def end_block(self) -> None:
         """Make what was collected a paragraph."""
         text, self._block = "".join(self._block), []
-        if self._as_written:
-            self.out.lines += [line.rstrip()[:2_000] for line in text.strip("\n").split("\n") if text.strip()]
+        if self._as_written and text.strip():
+            self.out.lines += [line.rstrip() for line in text.strip("\n").split("\n")]
             self.out.characters += len(text)
         elif text.strip() not in ("", "-"):
             self.out.paragraph(text, level=self._level, apart=bool(self._level))

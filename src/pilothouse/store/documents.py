@@ -26,6 +26,7 @@ from pilothouse.types.documents import (
     query_words,
 )
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.ids import new_id
 from pilothouse.types.json import encode
 from pilothouse.types.paging import cursor_of, place_of
 from pilothouse.types.scopes import Scope, scopes_seen
@@ -50,6 +51,15 @@ _FILE = Statement("SELECT file FROM documents WHERE owner = :owner AND id = :id"
 _CHANGE = Statement(
     "UPDATE documents SET scope_kind = :kind, scope = :scope, name = :name, body = :body, deleted_at = :deleted_at "
     "WHERE id = :id"
+)
+_COPY = Statement(
+    "INSERT INTO documents (id, owner, scope_kind, scope, name, digest, body, file, created_at, deleted_at) "
+    "SELECT :id, owner, :kind, :scope, :name, digest, :body, file, :created_at, :deleted_at "
+    "FROM documents WHERE id = :old"
+)
+_COPY_PASSAGES = Statement(
+    "INSERT INTO passages (document_id, position, page, line, section, text) "
+    "SELECT :id, position, page, line, section, text FROM passages WHERE document_id = :old ORDER BY position"
 )
 _PASSAGES = Statement(
     "SELECT position, page, line, section, text FROM passages WHERE document_id = :id AND position >= :first "
@@ -140,6 +150,9 @@ class StoredDocuments:
 
     async def change(self, owner: str, document_id: str, change: DocumentPatch) -> Document:
         return await self._database.write(lambda c: _change(c, owner, document_id, change))
+
+    async def copy(self, owner: str, document_id: str, scope: Scope) -> Document:
+        return await self._database.write(lambda c: _copy(c, owner, document_id, scope))
 
     async def delete(self, owner: str, document_id: str) -> None:
         await self._database.write(lambda c: _mark(c, owner, document_id, time.time()) and None)
@@ -320,6 +333,18 @@ def _change(connection: Connection, owner: str, document_id: str, change: Docume
     if scope != document.scope:
         _MOVE_VECTORS.run(connection, {"kind": scope.kind, "scope": scope.id, "id": document.id})
     return changed
+
+
+def _copy(connection: Connection, owner: str, document_id: str, scope: Scope) -> Document:
+    document = _one(connection, owner, document_id, deleted=False)
+    there = _alike(connection, owner, scope, document.digest)
+    if there is not None:
+        return there
+    _check_scope(connection, owner, scope)
+    made = msgspec.structs.replace(document, id=new_id("d"), scope=scope, created_at=time.time())
+    _COPY.run(connection, _row(made) | {"created_at": made.created_at, "old": document.id})
+    _COPY_PASSAGES.run(connection, {"id": made.id, "old": document.id})
+    return made
 
 
 def _mark(connection: Connection, owner: str, document_id: str, deleted_at: float | None) -> Document:

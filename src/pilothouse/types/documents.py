@@ -189,6 +189,9 @@ class DocumentRecords(Protocol):
     async def change(self, owner: str, document_id: str, change: DocumentPatch) -> Document:
         """Rename a document or move it to another scope."""
 
+    async def copy(self, owner: str, document_id: str, scope: Scope) -> Document:
+        """Return the same document in another scope: the one that is there, or a copy."""
+
     async def delete(self, owner: str, document_id: str) -> None:
         """Take a document away; it can be brought back for a while."""
 

@@ -51,6 +51,8 @@ class DocumentPlace(msgspec.Struct, frozen=True):
     line: Annotated[int, Meta(ge=0)] = 0
     # Instead of a page and a line.
     first: Annotated[int, Meta(ge=0)] | None = None
+    # So many passages before the place, too.
+    before: Annotated[int, Meta(ge=0, le=limits.DOCUMENT_PASSAGES)] = 0
     limit: Annotated[int, Meta(ge=1, le=limits.DOCUMENT_PASSAGES)] = 60
 
 
