@@ -9,15 +9,18 @@ export function DocumentCard({ document, children }: { document: Shown; children
   const { id, name, preview, note } = document;
   return (
     <div className={classes.card}>
-      <button type="button" className={classes.open} aria-label={`Open ${name}`} onClick={() => viewDocument({ id, page: 0, line: 0 })}>
+      <div className={classes.face}>
         <FileIcon size={20} />
-        <span className={classes.words}>
-          <span className={classes.name}>{name}</span>
+        <div className={classes.words}>
+          {/* All of the card is pressed; its name says what is opened. */}
+          <button type="button" className={classes.open} title={`Open ${name}`} onClick={() => viewDocument({ id, page: 0, line: 0 })}>
+            {name}
+          </button>
           <span className={classes.about}>{aboutDocument(document)}</span>
           {preview && <span className={classes.preview}>{preview}</span>}
           {note && <span className={classes.note}>{note}</span>}
-        </span>
-      </button>
+        </div>
+      </div>
       {children}
     </div>
   );
