@@ -12,6 +12,7 @@ from playwright.async_api import Locator, Page, expect
 from tests.browser.resting import stop_clock
 from tests.browser.studio import Chat, Studio
 from tests.support.axe import serious_problems
+from tests.support.console import Console
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADklEQVR4nGNgYPgPRAwADf4B/z0ZtYIAAAAASUVORK5CYII="
@@ -66,9 +67,10 @@ async def test_an_image_dropped_anywhere_is_attached(chat: Chat, studio: Studio,
 
 
 async def test_a_file_that_cannot_be_read_is_told_about_in_one_sentence_and_nothing_leads_away(
-    chat: Chat, files: dict[str, str]
+    chat: Chat, files: dict[str, str], console: Console
 ) -> None:
     page, url = chat.page, chat.page.url
+    console.expect("400")
     await chat.box.fill("half a thought")
     for place in (chat.box, page.get_by_role("main"), page.get_by_role("complementary").first):
         await drop(page, place, files["paper.pdf"])

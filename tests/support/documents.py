@@ -122,7 +122,7 @@ def docx_of(body: str, *, more: Mapping[str, str | bytes] | None = None) -> byte
         {
             "[Content_Types].xml": _TYPES,
             "_rels/.rels": _related(("officeDocument", "word/document.xml")),
-            "word/document.xml": f'<?xml version="1.0"?><w:document xmlns:w="{_WORD}"><w:body>{body}</w:body></w:document>',
+            "word/document.xml": f'<w:document xmlns:w="{_WORD}"><w:body>{body}</w:body></w:document>',
             "word/styles.xml": f'<?xml version="1.0"?><w:styles xmlns:w="{_WORD}">{styles}</w:styles>',
             **(more or {}),
         }
@@ -180,8 +180,7 @@ def xlsx(sheets: Mapping[str, Sequence[Sequence[str | float | None]]], *, dates:
             + "</sheets></workbook>"
         ),
         "xl/styles.xml": (
-            f'<?xml version="1.0"?><styleSheet xmlns="{_SHEET}"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs>'
-            "</styleSheet>"
+            f'<styleSheet xmlns="{_SHEET}"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>'
         ),
     }
     for number, rows in enumerate(sheets.values(), 1):

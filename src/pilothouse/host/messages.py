@@ -12,14 +12,12 @@ import msgspec
 from pilothouse.host import titles
 from pilothouse.types import limits
 from pilothouse.types.api import CompactionWish, ImageInput, NewMessage
-from pilothouse.types.documents import DocumentShelf
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
 from pilothouse.types.item_data import AttachedDocument, MessageData
 from pilothouse.types.items import new_item, patch
 from pilothouse.types.json import JsonObject, encode
-from pilothouse.types.lazy import Lazy
 from pilothouse.types.media import picture_type
 from pilothouse.types.parts import content
 from pilothouse.types.pictures import UNKNOWN, picture_size
@@ -88,25 +86,23 @@ def _image(image: ImageInput) -> Part:
     return Part(kind="image", data=data, media_type=image.media_type, name=image.name)
 
 
-async def posting(owner: str, conversation_id: str, body: NewMessage, shelf: Lazy[DocumentShelf]) -> Posting:
+async def posting(owner: str, conversation_id: str, body: NewMessage) -> Posting:
     """Return the message, what is attached to it and its run, ready to be kept together."""
     parts = await attached(body)
-    documents = await shelf().attached(owner, conversation_id, body.documents) if body.documents else ()
     if not parts:
-        return _posting(owner, conversation_id, body, parts, documents)
-    return await asyncio.to_thread(_posting, owner, conversation_id, body, parts, documents)
+        return _posting(owner, conversation_id, body, parts)
+    return await asyncio.to_thread(_posting, owner, conversation_id, body, parts)
 
 
-def _posting(
-    owner: str,
-    conversation_id: str,
-    body: NewMessage,
-    parts: tuple[Part, ...],
-    documents: tuple[AttachedDocument, ...],
-) -> Posting:
+def with_documents(posting: Posting, documents: tuple[AttachedDocument, ...]) -> Posting:
+    """Return a message together with the documents that were attached to it."""
+    data = posting.item.raw | patch(MessageData, documents=documents)
+    named = posting.first_words or titles.first_words(", ".join(each.name for each in documents))
+    return msgspec.structs.replace(posting, item=msgspec.structs.replace(posting.item, raw=data), first_words=named)
+
+
+def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Part, ...]) -> Posting:
     data: JsonObject = {"content": content(parts, are_apart=True)} if parts else {}
-    if documents:
-        data |= patch(MessageData, documents=documents)
     if body.typed_chars is not None:
         data |= patch(MessageData, typed_chars=max(0, body.typed_chars))
     run_id = new_id("r")
@@ -130,7 +126,7 @@ def _posting(
     return Posting(
         item=item,
         run=run,
-        first_words=titles.first_words(body.text or ", ".join(each.name for each in documents)),
+        first_words=titles.first_words(body.text),
         idempotency_key=body.idempotency_key,
         digest=_digest(body) if body.idempotency_key is not None else "",
         parts=parts,
