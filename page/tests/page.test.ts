@@ -24,15 +24,19 @@ function memory(): Storage {
 describe("drafts", () => {
   it("survive with the key of the attempt, so that sending again is harmless", () => {
     const storage = memory();
-    saveDraft("c_1", { text: "not sent yet", key: "k" }, storage);
-    expect(loadDraft("c_1", storage)).toEqual({ text: "not sent yet", key: "k" });
+    const paper = { id: "d_1", name: "a.pdf", kind: "pdf", bytes: 9, pages: 1, characters: 3, preview: "abc", note: "" } as const;
+    const draft = { text: "not sent yet", key: "k", documents: [paper] };
+    saveDraft("c_1", draft, storage);
+    expect(loadDraft("c_1", storage)).toEqual(draft);
+    saveDraft("c_3", { ...draft, text: "" }, storage);
+    expect(loadDraft("c_3", storage).documents).toEqual([paper]);
     expect(loadDraft("c_2", storage).text).toBe("");
   });
 
   it("are gone when there is nothing in the box", () => {
     const storage = memory();
-    saveDraft("c_1", { text: "x", key: null }, storage);
-    saveDraft("c_1", { text: "", key: null }, storage);
+    saveDraft("c_1", { text: "x", key: null, documents: [] }, storage);
+    saveDraft("c_1", { text: "", key: null, documents: [] }, storage);
     expect(storage.getItem("pilothouse.draft.c_1")).toBeNull();
   });
 

@@ -31,6 +31,8 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     # What is remembered; who finds by meaning is a port.
     "memory": {"types"},
     "settings": RING,
+    # Files that strangers wrote are read in a helper process.
+    "documents": {"helper", "types"},
     "store": RING,
     "tools": RING | {"helper"},
     "timeline": {"types"},

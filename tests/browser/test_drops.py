@@ -1,4 +1,4 @@
-"""Files that are dropped on the page: images are attached, others are told about, and nothing leads away."""
+"""Files that are dropped on the page: they are attached, what cannot be read is told, and nothing leads away."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from playwright.async_api import Locator, Page, expect
 from tests.browser.resting import stop_clock
 from tests.browser.studio import Chat, Studio
 from tests.support.axe import serious_problems
+from tests.support.console import Console
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADklEQVR4nGNgYPgPRAwADf4B/z0ZtYIAAAAASUVORK5CYII="
 )
 # As long as the page waits for another word of what is dragged.
 SILENCE_MS = 600
-LATER = "only images can be for now, other files come later."
+BROKEN = "paper.pdf is broken: it is no whole PDF. Get the file once more and try again."
 
 
 @pytest.fixture
@@ -65,20 +66,19 @@ async def test_an_image_dropped_anywhere_is_attached(chat: Chat, studio: Studio,
     assert len(page.context.pages) == 1, "nothing opens in a tab of its own"
 
 
-async def test_other_files_are_told_about_in_one_sentence_and_nothing_leads_away(
-    chat: Chat, files: dict[str, str]
+async def test_a_file_that_cannot_be_read_is_told_about_in_one_sentence_and_nothing_leads_away(
+    chat: Chat, files: dict[str, str], console: Console
 ) -> None:
     page, url = chat.page, chat.page.url
+    console.expect("400")
     await chat.box.fill("half a thought")
-    for name in ("notes.txt", "table.csv", "paper.pdf"):
-        for place in (chat.box, page.get_by_role("main"), page.get_by_role("complementary").first):
-            await drop(page, place, files[name])
-            await expect(page.get_by_role("main").get_by_role("alert")).to_have_text(
-                f"{name} was not attached: {LATER}"
-            )
-    await drop(page, page.get_by_role("main"), files["blue.png"], files["notes.txt"])
+    for place in (chat.box, page.get_by_role("main"), page.get_by_role("complementary").first):
+        await drop(page, place, files["paper.pdf"])
+        await expect(page.get_by_role("main").get_by_role("alert")).to_have_text(BROKEN)
+    await drop(page, page.get_by_role("main"), files["blue.png"], files["notes.txt"], files["paper.pdf"])
     await expect(page.get_by_role("list", name="Attached images").get_by_role("img")).to_have_count(1)
-    await expect(page.get_by_role("main").get_by_role("alert")).to_have_text(f"notes.txt was not attached: {LATER}")
+    await expect(page.get_by_role("list", name="Attached documents").get_by_role("listitem")).to_have_count(1)
+    await expect(page.get_by_role("main").get_by_role("alert")).to_have_text(BROKEN)
     await expect(chat.box).to_have_value("half a thought")
     assert (page.url, len(page.context.pages)) == (url, 1)
     await chat.box.fill("")
@@ -94,9 +94,8 @@ async def test_an_image_that_cannot_be_read_keeps_no_other_from_being_attached(
     await drop(page, page.get_by_role("main"), *map(str, broken), files["blue.png"], files["notes.txt"])
     await expect(page.get_by_role("list", name="Attached images").get_by_role("img")).to_have_count(1)
     said = [f"{path.name} is not a PNG, JPEG, GIF or WebP image that can be shown." for path in broken]
-    await expect(page.get_by_role("main").get_by_role("alert")).to_have_text(
-        " ".join([f"notes.txt was not attached: {LATER}", *said])
-    )
+    await expect(page.get_by_role("main").get_by_role("alert")).to_have_text(" ".join(said))
+    await page.get_by_role("button", name="Remove notes.txt").click()
     await page.get_by_role("button", name="Remove blue.png").click()
 
 
@@ -112,7 +111,7 @@ async def test_a_drop_in_the_settings_says_where_files_go(chat: Chat, files: dic
 
 async def test_what_is_dragged_shows_where_it_goes_until_it_is_gone(chat: Chat, files: dict[str, str]) -> None:
     page = chat.page
-    hint = page.get_by_text("Drop images to attach them to your message.")
+    hint = page.get_by_text("Drop files to attach them to your message.")
     await stop_clock(page)
     await drag(page, page.get_by_role("main"), {"files": [files["blue.png"]]}, "dragEnter", "dragOver")
     await expect(hint).to_be_visible()

@@ -10,10 +10,12 @@ import sqlalchemy as sa
 
 from pilothouse.store import schema
 from pilothouse.store.database import Database
+from pilothouse.store.documents import StoredDocuments
 from pilothouse.store.opening import OpenStore
 from pilothouse.store.store import Store
 from pilothouse.types.authority import Grant, Pattern
 from pilothouse.types.changes import FileChange, KeptChange
+from pilothouse.types.documents import Document, Passage
 from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta
 from pilothouse.types.ids import new_id
 from pilothouse.types.memories import Memory, MemoryOrigin
@@ -77,6 +79,7 @@ async def a_conversation_with_everything(opened: OpenStore) -> str:
     assert await store.keep_todos(conversation.id, TodoList((Todo(1, "Fly"),), now), instead_of=0.0)
     await _remember(opened, conversation.id)
     await store.change_run(posting.run.id, lambda run: msgspec.structs.replace(run, status="completed"))
+    await _add_document(opened, conversation.id)
     await store.beat("p_1")
     await store.add_session(new_id("s"), OWNER, now + 300)
     return conversation.id
@@ -99,6 +102,25 @@ async def _remember(opened: OpenStore, conversation_id: str) -> None:
         updated_at=now,
     )
     await opened.store.add_memory(OWNER, memory)
+
+
+async def _add_document(opened: OpenStore, conversation_id: str) -> None:
+    document = Document(
+        id=new_id("d"),
+        name="Bird’s.pdf",
+        kind="pdf",
+        scope=Scope(kind="conversation", id=conversation_id),
+        bytes=len(BYTES),
+        pages=2,
+        passages=2,
+        digest="2" * 64,
+        created_at=1.0,
+    )
+    passages = [
+        Passage(position=0, page=1, line=1, section="Birds", text="A cormorant."),
+        Passage(position=1, page=None, line=2, section="", text="A gannet."),
+    ]
+    await StoredDocuments(opened.database).add(OWNER, document, BYTES, passages)
 
 
 async def _raise_budget(store: Store, conversation_id: str) -> None:

@@ -18,6 +18,7 @@ from pilothouse.types.api import (
 from pilothouse.types.authority import NewGrant, PolicyInput
 from pilothouse.types.embeddings import EmbeddingKey, EmbeddingTest
 from pilothouse.types.memories import MemoryMerge, MemoryPatch, NewMemory
+from pilothouse.types.documents import DocumentPatch
 from pilothouse.types.package_updates import UpdateAgreed
 from pilothouse.types.proposals import AnyText, FilledProposal
 from pilothouse.types.registries import RegistryInput, RegistryKey
@@ -77,6 +78,7 @@ BODIES: dict[type, dict[str, Any]] = {
     RegistryInput: {"url": "https://registry.example"},
     RegistryKey: {"value": "very-secret"},
     HostsToLookAt: {"hosts": ["127.0.0.1:9"]},
+    DocumentPatch: {"name": "Renamed.pdf"},
     UpdateAgreed: {"version": "2.0.0", "fingerprint": "0"},
     TrafficSwitch: {"recording": True},
     NewMemory: {"text": "Tea, not coffee."},
@@ -86,6 +88,7 @@ BODIES: dict[type, dict[str, Any]] = {
     TerminalSize: {"columns": 80, "rows": 24},
     TerminalSelection: {"text": "an error"},
 }
+DOCUMENTS = {"/api/documents": {"name": "x.txt"}, "/api/documents/search": {"q": "hello"}}
 FINDING = {"/api/registries/search": {"q": "files"}, "/api/registries/{id}/proposals": {"name": "x/y"}}
 QUERIES = {
     "/api/memories/search": {"q": "tea"},
@@ -93,6 +96,7 @@ QUERIES = {
     "/api/policy/check": {"tool": "think"},
     **FINDING,
 }
+QUERIES = {"/api/search": {"q": "hello"}, "/api/policy/check": {"tool": "think"}, **FINDING, **DOCUMENTS}
 
 
 def request_for(route: AnyRoute, item_id: str = "c_unknown") -> dict[str, Any]:

@@ -39,6 +39,7 @@ PAGED = {
     ("/api/audit", "checks"): "cursor",
     ("/api/runs/{id}/changes", "changes"): "cursor",
     ("/api/memories", "memories"): "cursor",
+    ("/api/documents", "documents"): "cursor",
 }
 FILE = "a file that a person edits, of at most SETTINGS_FILE_BYTES"
 # What cannot be longer than that: why.
@@ -56,6 +57,8 @@ BOUNDED = {
     ("/api/config", "profiles"): FILE,
     ("/api/config", "plugins"): "packages that are installed",
     ("/api/search", "hits"): "SEARCH_HITS",
+    ("/api/documents/search", "hits"): "DOCUMENT_HITS",
+    ("/api/documents/{id}/text", "passages"): "DOCUMENT_PASSAGES; the rest by `first`",
     ("/api/usage", "days"): "USAGE_DAYS, with the models that were asked on each",
     ("/api/conversations/{id}/context", "parts"): "eight kinds, and two for each server",
     ("/api/conversations/{id}/context", "runs"): "USAGE_RUNS; the rest is in the sum",

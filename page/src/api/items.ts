@@ -19,7 +19,7 @@ export const isOpen = ({ status }: Item) => status === "waiting" || status === "
 const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 // What is a list of objects in every kind of item that has it, and what is an object.
-const lists = new Set(["changes", "choices", "content", "sources"]);
+const lists = new Set(["changes", "choices", "content", "documents", "sources"]);
 const objects = new Set(
   "access answer arguments askedArguments decision error memory parameters phases preview progress proposal schema servers shown slot todos usage".split(" "),
 );

@@ -1,5 +1,7 @@
 import type { UserMessageItem } from "../api/types";
 import { partsOf } from "../calls/call";
+import { DocumentCard } from "../documents/DocumentCard";
+import cards from "../documents/Documents.module.css";
 import classes from "./Chat.module.css";
 import { LongText } from "./LongText";
 import { Picture } from "./Picture";
@@ -12,6 +14,7 @@ const THUMBNAIL = { width: 220, height: 180 };
 /** What the person wrote, as they wrote it. */
 export function UserMessage({ item }: { item: UserMessageItem }) {
   const images = partsOf(item).filter((part) => part.kind === "image");
+  const documents = item.data.documents ?? [];
   return (
     <div className={classes.user}>
       <h2 className="ph-hidden">You</h2>
@@ -21,6 +24,15 @@ export function UserMessage({ item }: { item: UserMessageItem }) {
             <Picture key={part.index} itemId={item.id} part={part} alt={part.name || "Attached by you"} box={THUMBNAIL} />
           ))}
         </div>
+      )}
+      {documents.length > 0 && (
+        <ul className={`${cards.cards} ${classes.documents}`} aria-label="Attached documents">
+          {documents.map((document) => (
+            <li key={document.id}>
+              <DocumentCard document={document} />
+            </li>
+          ))}
+        </ul>
       )}
       {item.text.length > LONG_MESSAGE ? (
         <LongText text={item.text} label="Message" />

@@ -1,8 +1,9 @@
 import { ActionIcon, Button, FileButton, Textarea, Tooltip } from "@mantine/core";
 import { useEffect, useRef, type ClipboardEvent, type KeyboardEvent } from "react";
 import { Ring } from "../context/Ring";
+import { isLongPaste, PASTED } from "../documents/documents";
 import { isTyping, keyLabel } from "../shell/commands";
-import { ArrowUpIcon, CloseIcon, ImageIcon, StopIcon, ThoughtIcon } from "../shell/icons";
+import { ArrowUpIcon, CloseIcon, PlusIcon, StopIcon, ThoughtIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { currentModel } from "../shell/ModelSelector";
 import { ModeSelector } from "../shell/ModeSelector";
@@ -16,11 +17,10 @@ import classes from "./Composer.module.css";
 import { CommandHints } from "./CommandHints";
 import { begunBy, wishIn } from "./commands";
 import { useDropped } from "./drops";
-import { isImage, laterWords, type Attachment } from "./images";
+import { AttachedDocuments } from "./AttachedDocuments";
+import { isImage, type Attachment } from "./images";
 import { boxKeys, sends, useEnterSends } from "./keys";
 import { useComposer, type Composing } from "./useComposer";
-
-const accepted = "image/png,image/jpeg,image/gif,image/webp";
 
 function Thumbnails({ images, onRemove }: { images: Attachment[]; onRemove: (at: number) => void }) {
   if (!images.length) return null;
@@ -39,13 +39,13 @@ function Thumbnails({ images, onRemove }: { images: Attachment[]; onRemove: (at:
 }
 
 function AttachButton({ takesImages, onFiles }: { takesImages: boolean; onFiles: (files: File[]) => void }) {
-  const label = takesImages ? "Attach images" : "This model does not take images";
+  const label = takesImages ? "Attach files or images" : "Attach files; this model does not take images";
   return (
-    <FileButton onChange={onFiles} accept={accepted} multiple disabled={!takesImages}>
+    <FileButton onChange={onFiles} multiple>
       {(props) => (
         <Tooltip label={label}>
-          <ActionIcon {...props} className={classes.attach} size="lg" aria-label={label} disabled={!takesImages}>
-            <ImageIcon />
+          <ActionIcon {...props} className={classes.attach} size="lg" aria-label="Attach files">
+            <PlusIcon />
           </ActionIcon>
         </Tooltip>
       )}
@@ -119,14 +119,22 @@ export function Composer({ draftId }: { draftId: string }) {
   const take = (files: File[]) => {
     const images = files.filter(isImage);
     const isRefused = images.length > 0 && !takesImages;
-    setProblem(isRefused ? `${model?.name ?? "This model"} does not take images. Choose another model first.` : laterWords(files) || null);
+    setProblem(isRefused ? `${model?.name ?? "This model"} does not take images. Choose another model first.` : null);
     if (images.length && takesImages) addFiles(images);
+    const others = files.filter((file) => !isImage(file));
+    if (others.length) composing.addDocuments(others);
   };
-  useDropped(take, "Drop images to attach them to your message.");
+  useDropped(take, "Drop files to attach them to your message.");
   const onPaste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files];
+    const pasted = event.clipboardData.getData("text/plain");
     // A copied text may bring other things along; only pictures are worth more than its words.
-    if (!files.some(isImage) && (!files.length || event.clipboardData.types.includes("text/plain"))) return;
+    if (!files.some(isImage) && (!files.length || pasted)) {
+      if (!isLongPaste(pasted)) return;
+      event.preventDefault();
+      composing.addDocuments([new File([pasted], PASTED, { type: "text/plain" })]);
+      return;
+    }
     event.preventDefault();
     take(files);
   };
@@ -144,7 +152,7 @@ export function Composer({ draftId }: { draftId: string }) {
     event.preventDefault();
     if (!isRunning || isWish) send();
   };
-  const isEmpty = !text.trim() && !images.length;
+  const isEmpty = !text.trim() && !images.length && !composing.documents.length && !composing.waiting.length;
 
   return (
     <form
@@ -162,6 +170,7 @@ export function Composer({ draftId }: { draftId: string }) {
       <CommandHints hints={hints} onChoose={setText} />
       <div className={classes.box}>
         <Thumbnails images={images} onRemove={removeImage} />
+        <AttachedDocuments {...composing} />
         <Textarea
           id="composer"
           ref={box}

@@ -50,10 +50,3 @@ export async function attach(
 /** Tell whether a file calls itself an image; whether it is one is looked at when it is read. */
 export const isImage = (file: File) => file.type.startsWith("image/");
 
-/** Return one sentence about files that are no images; empty when all are. */
-export function laterWords(files: readonly File[]): string {
-  const others = files.filter((file) => !isImage(file)).map(({ name }) => name);
-  if (!others.length) return "";
-  const which = others.length > 2 ? `${others.length} files were` : `${others.join(" and ")} ${others.length > 1 ? "were" : "was"}`;
-  return `${which} not attached: only images can be for now, other files come later.`;
-}

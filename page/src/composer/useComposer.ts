@@ -1,5 +1,8 @@
 import { useRef, useState } from "react";
-import { ApiError } from "../api/client";
+import { bytesAt } from "../api/bytes";
+import { ApiError, errorText } from "../api/client";
+import { documents as api, documentUrl } from "../api/documents";
+import type { Shown } from "../documents/documents";
 import { stillToSay } from "../shell/messages";
 import { compactConversation, sendMessage } from "../store/actions";
 import { wishIn } from "./commands";
@@ -13,9 +16,25 @@ const keptImages = new Map<string, Attachment[]>();
 /** What the person said here about thinking holds until they say otherwise, or the tab is closed. */
 const keptThinking = new Map<string, boolean>();
 
+/** As many as the server takes; said here so that a person hears it at once. */
+const MAX_DOCUMENTS = 10;
+
+/** A file on its way to the server. */
+export interface Waiting {
+  name: string;
+  bytes: number;
+}
+
 export interface Composing {
   text: string;
   images: Attachment[];
+  documents: readonly Shown[];
+  /** The files that the server still reads. */
+  waiting: readonly Waiting[];
+  addDocuments: (files: readonly File[]) => void;
+  removeDocument: (id: string) => void;
+  /** Put a pasted text back into the box. */
+  asText: (document: Shown) => void;
   problem: string | null;
   isSending: boolean;
   /** Whether the model is asked to think first; null when nothing was said about it here. */
@@ -28,6 +47,24 @@ export interface Composing {
   send: () => void;
 }
 
+interface Sent {
+  text: string;
+  images: readonly Attachment[];
+  documents: readonly Shown[];
+}
+
+/** What of a document is kept with the draft. */
+const cardOf = ({ id, name, kind, bytes, pages, characters, preview, note }: Shown): Shown => ({
+  id,
+  name,
+  kind,
+  bytes,
+  pages,
+  characters,
+  preview,
+  note,
+});
+
 /** What stands in the box, kept until the server has accepted it; of a model that cannot think nothing is asked. */
 export function useComposer(draftId: string, canThink: boolean): Composing {
   const [draft, setDraft] = useState<Draft>(() => loadDraft(draftId));
@@ -39,6 +76,8 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
   // As it is now: files are read and messages accepted while the person types on.
   const latest = useRef({ draft, images });
   const reading = useRef<Promise<void>>(Promise.resolve());
+
+  const [waiting, setWaiting] = useState<readonly Waiting[]>([]);
 
   const keep = (next: Draft) => {
     latest.current.draft = next;
@@ -54,13 +93,14 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
   };
 
   /** Take what was sent out of the box; what was added to it since is the beginning of the next message. */
-  const accepted = (id: string, sent: { text: string; images: readonly Attachment[] }) => {
+  const accepted = (id: string, sent: Sent) => {
     const { draft: now, images: attached } = latest.current;
     const text = now.text === sent.text ? "" : now.text;
     const left = attached.filter((image) => !sent.images.includes(image));
+    const documents = now.documents.filter((document) => !sent.documents.includes(document));
     if (id === draftId) {
       keepImages(left);
-      keep({ text, key: null });
+      keep({ text, key: null, documents });
       return;
     }
     // The first message of a conversation: its box takes over.
@@ -69,13 +109,13 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
     if (thinking !== null) keptThinking.set(id, thinking);
     saveDraft(draftId, noDraft);
     keptImages.set(id, left);
-    saveDraft(id, { text, key: null });
+    saveDraft(id, { text, key: null, documents });
   };
 
   /** Tell the host what was meant for it; pictures stay for the next message. */
   const sumUp = async (text: string, keep: string) => {
     try {
-      accepted(await compactConversation(keep), { text, images: [] });
+      accepted(await compactConversation(keep), { text, images: [], documents: [] });
     } catch (error) {
       setProblem(stillToSay(error));
     }
@@ -88,12 +128,15 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
     await reading.current;
     const wish = wishIn(text);
     if (wish !== null) return sumUp(text, wish);
-    const sent = { text, images: latest.current.images };
+    const sent = { text, images: latest.current.images, documents: latest.current.draft.documents };
+    // All that was to go with it could not be read: that is said already, and there is nothing to send.
+    if (!text.trim() && !sent.images.length && !sent.documents.length) return;
     const key = latest.current.draft.key ?? newKey();
-    if (latest.current.draft.text === text) keep({ text, key });
+    if (latest.current.draft.text === text) keep({ ...latest.current.draft, key });
     try {
       const images = sent.images.map(({ mediaType, data, name }) => ({ mediaType, data, name }));
-      accepted(await sendMessage({ text, images, key, thinking: canThink ? thinking : null }), sent);
+      const documents = sent.documents.map(({ id }) => id);
+      accepted(await sendMessage({ text, images, documents, key, thinking: canThink ? thinking : null }), sent);
     } catch (error) {
       if (error instanceof ApiError && error.problem.code === "conflict") {
         // An earlier attempt got through, from another page or with other attachments; the next one is a new message.
@@ -105,7 +148,7 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
     }
   };
   const send = () => {
-    if (busy.current || (!draft.text.trim() && !images.length)) return;
+    if (busy.current || (!draft.text.trim() && !images.length && !draft.documents.length && !waiting.length)) return;
     busy.current = true;
     setSending(true);
     void attempt().finally(() => {
@@ -114,19 +157,65 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
     });
   };
 
+  const say = (more: string) => setProblem((said) => [said, more].filter(Boolean).join(" "));
+
+  /** Give a file to the server; what it could read is in the box from then on. */
+  const give = async (file: File) => {
+    const here: Waiting = { name: file.name, bytes: file.size };
+    setWaiting((now) => [...now, here]);
+    try {
+      const { document } = await api.upload(file.name, file);
+      const { draft: now } = latest.current;
+      const others = now.documents.filter(({ id }) => id !== document.id);
+      keep({ ...now, key: null, documents: [...others, cardOf(document)] });
+    } catch (error) {
+      say(errorText(error));
+    } finally {
+      setWaiting((now) => now.filter((one) => one !== here));
+    }
+  };
+
+  const addDocuments = (files: readonly File[]) => {
+    const room = MAX_DOCUMENTS - latest.current.draft.documents.length - waiting.length;
+    if (files.length > room) return say(`A message can have at most ${MAX_DOCUMENTS} documents.`);
+    const given = Promise.all(files.map(give));
+    reading.current = reading.current.then(() => given).then(() => undefined);
+  };
+
+  const removeDocument = (gone: string) => {
+    const { draft: now } = latest.current;
+    keep({ ...now, key: null, documents: now.documents.filter(({ id }) => id !== gone) });
+  };
+
+  const asText = async (document: Shown) => {
+    try {
+      const pasted = await (await bytesAt(documentUrl(document))).text();
+      removeDocument(document.id);
+      const { draft: now } = latest.current;
+      keep({ ...now, text: now.text ? `${now.text}\n${pasted}` : pasted });
+    } catch (error) {
+      say(errorText(error));
+    }
+  };
+
   const addFiles = (files: File[]) => {
     reading.current = reading.current
       .then(() => attach(latest.current.images, files))
       .then(({ images, problem }) => {
         keepImages(images);
         // What was said of the other files that came with them stays.
-        if (problem) setProblem((said) => [said, problem].filter(Boolean).join(" "));
+        if (problem) say(problem);
       });
   };
 
   return {
     text: draft.text,
     images,
+    documents: draft.documents,
+    waiting,
+    addDocuments,
+    removeDocument,
+    asText: (document) => void asText(document),
     problem,
     isSending,
     thinking,
@@ -135,7 +224,7 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
       setThinking(next);
       keep({ ...latest.current.draft, key: null });
     },
-    setText: (text) => keep({ text, key: null }),
+    setText: (text) => keep({ ...latest.current.draft, text, key: null }),
     addFiles,
     removeImage: (at) => keepImages(latest.current.images.filter((_, other) => other !== at)),
     setProblem,

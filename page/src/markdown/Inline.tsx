@@ -1,5 +1,7 @@
 import type { Token, Tokens } from "marked";
 import type { ReactNode } from "react";
+import { Citation } from "../documents/Citation";
+import { citedPlace } from "../documents/documents";
 import { decodeEntities } from "./entities";
 import { namesHost, safeLink } from "./links";
 import { rasterUrl } from "./raster";
@@ -7,8 +9,10 @@ import classes from "./Markdown.module.css";
 
 /** A link that shows where it really leads; one that may lead nowhere stays text. */
 function Link({ token }: { token: Tokens.Link }) {
-  const link = safeLink(token.href);
   const text = <Inline tokens={token.tokens} />;
+  const cited = citedPlace(token.href);
+  if (cited) return <Citation place={cited}>{text}</Citation>;
+  const link = safeLink(token.href);
   if (!link) return <span title="This link was not made clickable.">{text}</span>;
   return (
     <>

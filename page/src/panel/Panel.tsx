@@ -13,6 +13,7 @@ import classes from "./Panel.module.css";
 import { closePanel, NARROWEST, resizePanel, showPanel, togglePanel, toggleTab, usePanel, WIDEST, type PanelTab } from "./state";
 
 const ContextTab = lazy(() => import("../context/ContextTab"));
+const DocumentsTab = lazy(() => import("../documents/DocumentsTab"));
 const TerminalTab = lazy(() => import("../terminal/TerminalTab"));
 
 /** Below this width the panel is a sheet over the chat. */
@@ -43,6 +44,7 @@ function Content() {
           </Tabs.Tab>
           <Tabs.Tab value="terminal">Terminal</Tabs.Tab>
           <Tabs.Tab value="changes">Changes</Tabs.Tab>
+          <Tabs.Tab value="documents">Documents</Tabs.Tab>
           <Tabs.Tab value="context">Context</Tabs.Tab>
         </Tabs.List>
         <ActionIcon aria-label="Close the panel" onClick={closePanel}>
@@ -59,6 +61,11 @@ function Content() {
       </Tabs.Panel>
       <Tabs.Panel value="changes" className={classes.content ?? ""}>
         <Changes />
+      </Tabs.Panel>
+      <Tabs.Panel value="documents" className={classes.content ?? ""}>
+        <Suspense fallback={<Loading />}>
+          <DocumentsTab />
+        </Suspense>
       </Tabs.Panel>
       <Tabs.Panel value="context" className={classes.content ?? ""}>
         <Suspense fallback={<Loading />}>
@@ -116,6 +123,7 @@ function usePanelCommands(): void {
       { id: "panel-todos", title: "Todos", group: "Panel", run: () => showPanel("todos") },
       { id: "panel-terminal", title: "Terminal", keys: ["mod+`"], group: "Panel", run: toggleTerminal },
       { id: "panel-changes", title: "Changed files", group: "Panel", run: () => showPanel("changes") },
+      { id: "panel-documents", title: "Documents", group: "Panel", run: () => showPanel("documents") },
       { id: "panel-context", title: "Context and cost", group: "Panel", run: () => showPanel("context") },
     ],
     [],
@@ -123,7 +131,7 @@ function usePanelCommands(): void {
   useCommands(commands);
 }
 
-/** What stands beside the chat when it is wanted: todos, the terminal, changed files, what fills the window. */
+/** What stands beside the chat when it is wanted: todos, the terminal, changed files, documents, what fills the window. */
 export function Panel() {
   const { isOpen, width } = usePanel();
   const isSheet = useMediaQuery(SHEET, false, { getInitialValueInEffect: false });

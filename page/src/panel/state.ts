@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-export const panelTabs = ["todos", "terminal", "changes", "context"] as const;
+export const panelTabs = ["todos", "terminal", "changes", "documents", "context"] as const;
 export type PanelTab = (typeof panelTabs)[number];
 
 export interface PanelState {

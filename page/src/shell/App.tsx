@@ -4,6 +4,7 @@ import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useState } from "r
 import { goToApproval } from "../approvals/focus";
 import { Chat } from "../chat/Chat";
 import { Sidebar } from "../conversations/Sidebar";
+import { useHasViewed } from "../documents/viewing";
 import { Palette } from "../palette/Palette";
 import { Panel } from "../panel/Panel";
 import { stopRun } from "../store/actions";
@@ -25,6 +26,7 @@ import { useTab } from "./useTab";
 const Settings = lazy(() => import("../settings/Settings"));
 const Rooms = lazy(() => import("../servers/Rooms"));
 const Callback = lazy(() => import("../servers/Callback"));
+const Viewer = lazy(() => import("../documents/Viewer"));
 const WaitingRoom = lazy(() => import("../approvals/WaitingRoom"));
 
 /** Below this width the list of conversations is a drawer. */
@@ -107,6 +109,7 @@ function Page() {
   const close = () => setOpened(null);
   useGlobalCommands(setOpened, isNarrow);
   useTab();
+  const hasViewed = useHasViewed();
   useEffect(() => onRoute(() => setOpened(null)), []);
   return (
     <div className={classes.page}>
@@ -142,6 +145,11 @@ function Page() {
             <Sidebar startsInSearch={opened === "search"} />
           </Drawer.Content>
         </Drawer.Root>
+      )}
+      {hasViewed && (
+        <Suspense fallback={null}>
+          <Viewer />
+        </Suspense>
       )}
       <Shortcuts opened={opened === "keys"} onClose={close} />
       {/* Not fetched when it is wanted: what is typed right after its keys is meant for it. */}

@@ -51,6 +51,8 @@ export async function changeSettings(
 export interface Outgoing {
   text: string;
   images: ImageInput[];
+  /** The ids of documents that the server has read. */
+  documents: string[];
   key: string;
   /** Whether the model is asked to think first, or not to; null leaves it to the conversation. */
   thinking: boolean | null;
@@ -64,7 +66,7 @@ async function begun(settings: ConversationSettings | null): Promise<string> {
 }
 
 /** Send a message and return its conversation, which it starts when none is open. Throws when it was not accepted. */
-export async function sendMessage({ text, images, key, thinking }: Outgoing): Promise<string> {
+export async function sendMessage({ text, images, documents, key, thinking }: Outgoing): Promise<string> {
   const state = getState();
   const { open } = state;
   // What nobody chose is left to the server: it has the active profile as it is now.
@@ -72,7 +74,7 @@ export async function sendMessage({ text, images, key, thinking }: Outgoing): Pr
   // What was chosen before it was sent holds for it.
   await settling;
   const id = open?.conversation.id ?? (await begun(settings));
-  await api.send(id, { text, images, idempotencyKey: key, thinking });
+  await api.send(id, { text, images, documents, idempotencyKey: key, thinking });
   setState((now) => ({ sent: now.sent + 1 }));
   if (open) return id;
   unusedConversation = null;

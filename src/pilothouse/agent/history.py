@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from html import escape
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeGuard
@@ -18,6 +19,7 @@ import msgspec
 from pilothouse.agent.results.entering import kept_note
 from pilothouse.types import limits
 from pilothouse.types.item_data import (
+    AttachedDocument,
     CallData,
     CompactionData,
     MessageData,
@@ -43,6 +45,8 @@ from pilothouse.types.tool_names import CALL, READ_RESULT, RECALL
 
 _SUMMARY_INTRODUCTION = (Path(__file__).parent / "summary_introduction.md").read_text()
 _RECALL = "\n\n" + (Path(__file__).parent / "summary_recall.md").read_text().strip()
+_ATTACHED = (Path(__file__).parent / "attached_document.md").read_text().strip()
+_ATTACHED_MORE = (Path(__file__).parent / "attached_document_more.md").read_text().strip()
 _GO_ON = (Path(__file__).parent / "go_on.md").read_text().strip()
 _GO_ON_UNSAID = (Path(__file__).parent / "go_on_unsaid.md").read_text().strip()
 _NO_OUTPUT = "(no output)"
@@ -234,10 +238,26 @@ def _add(messages: list[tuple[Role, list[Block]]], role: Role, blocks: Sequence[
 
 
 def _user_blocks(item: Item) -> list[Block]:
-    content = item.data.content if is_a(item, MessageData) else ()
-    images = [_image(item.id, part) for part in content if part.kind == "image"]
+    if not is_a(item, MessageData):
+        return [TextBlock(text=item.text)] if item.text else []
+    images = [_image(item.id, part) for part in item.data.content if part.kind == "image"]
+    documents = [TextBlock(text=_document(each)) for each in item.data.documents]
     text = [TextBlock(text=item.text)] if item.text else []
-    return [*images, *text]
+    return [*images, *documents, *text]
+
+
+def _document(document: AttachedDocument) -> str:
+    """Return a document of a message as a model reads it; what stands in it cannot end it early."""
+    size = [f"{document.pages:,} pages"] if document.pages else []
+    size.append(f"{document.characters:,} characters")
+    about = escape(f"{document.name} ({', '.join(size)})", quote=False)
+    left = document.characters - len(document.text)
+    short = document.id[-8:]
+    more = "" if left <= 0 else "\n" + _ATTACHED_MORE.replace("{id}", short).replace("{left}", f"{left:,}")
+    head = _ATTACHED.replace("{id}", short).replace("{about}", about)
+    note = f"\n{document.note}" if document.note else ""
+    body = document.text.replace("</attachedDocument", "<\\/attachedDocument")
+    return f"{head}{note}\n<attachedDocument>\n{body}\n</attachedDocument>{more}"
 
 
 def _image(item_id: str, part: ResultPart, opaque: JsonObject | None = None) -> ImageBlock:

@@ -80,8 +80,8 @@ def _began(item: Item) -> TypeGuard[Call]:
 
 def _private(item: Item) -> set[str]:
     """Return whose private data an item brought, as the name of its source."""
-    if is_a(item, MessageData) and (item.data.content or item.data.typed_chars is not None):
-        # A picture of the person's, or what was piped in; what is in it they did not type.
+    if is_a(item, MessageData) and (item.data.content or item.data.documents or item.data.typed_chars is not None):
+        # A picture or a document of the person's, or what was piped in; what is in it they did not type.
         return {HERE}
     if is_a(item, ReminderData):
         return set(item.data.private)

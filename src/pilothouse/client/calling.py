@@ -69,7 +69,9 @@ class Calling:
             whole = await self._file(f"{path}?{urlencode(query)}")
             return Download(whole.name, _once(whole.data))
         if verb.body is not None and verb.body.place == "upload":
-            return await self._upload(path, verb.gives, await _gathered(body))
+            asked = {name: value for name, value in query.items() if value is not None}
+            path = f"{path}?{urlencode(asked)}" if asked else path
+            return await self._upload(path, verb.gives, await _gathered(body), verb.options.longer)
         return await self.ask(verb.method, path, verb.gives, body=body, query=query, longer=verb.options.longer)
 
     async def ask(
@@ -99,10 +101,11 @@ class Calling:
         named = reply.header("content-disposition").partition("filename*=UTF-8''")[2]
         return PartData(media_type=reply.header("content-type"), name=unquote(named), data=data)
 
-    async def _upload(self, path: str, reply: type[T], content: bytes) -> T:
-        """Send a file of lines and return the answer."""
+    async def _upload(self, path: str, reply: type[T], content: bytes, longer: float) -> T:
+        """Send a file and return the answer."""
         headers = {"content-type": "application/x-ndjson"}
-        return msgspec.json.decode(await self._whole(await self._send("POST", path, headers, content)), type=reply)
+        sent = await self._send("POST", path, headers, content, limits.SERVER_ANSWER + longer)
+        return msgspec.json.decode(await self._whole(sent), type=reply)
 
     async def open(self, path: str, headers: Mapping[str, str]) -> Reply:
         """Open a stream; the caller closes it."""

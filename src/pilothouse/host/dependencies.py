@@ -8,7 +8,9 @@ import msgspec
 
 from pilothouse.types.admin import AuthorityAdmin, OwnTools
 from pilothouse.types.changes import Undo
+from pilothouse.types.documents import DocumentShelf
 from pilothouse.types.host import Models, Settings
+from pilothouse.types.host_documents import Documents
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_memories import Memories
@@ -32,6 +34,13 @@ class Finding(msgspec.Struct, frozen=True):
     other_programs: Lazy[OtherPrograms]
     nearby: Lazy[Nearby]
     packages: Lazy[Packages]
+
+
+class HeldDocuments(msgspec.Struct, frozen=True):
+    """Who answers for documents, to people and to messages; each is loaded when someone asks."""
+
+    service: Lazy[Documents]
+    shelf: Lazy[DocumentShelf]
 
 
 class Dependencies(msgspec.Struct, frozen=True):
@@ -63,3 +72,4 @@ class Dependencies(msgspec.Struct, frozen=True):
     meaning: Lazy[MeaningVerbs]
     # Finds messages by what is meant, where a model can say that.
     by_meaning: Meaning
+    documents: HeldDocuments

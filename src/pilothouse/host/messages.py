@@ -15,7 +15,7 @@ from pilothouse.types.api import CompactionWish, ImageInput, NewMessage
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
-from pilothouse.types.item_data import MessageData
+from pilothouse.types.item_data import AttachedDocument, MessageData
 from pilothouse.types.items import new_item, patch
 from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.media import picture_type
@@ -28,8 +28,8 @@ from pilothouse.types.runs import Run, RunOptions
 
 def check(body: NewMessage) -> None:
     """Raise one sentence if the message cannot be taken."""
-    if not body.text.strip() and not body.images:
-        raise PilothouseError("bad_request", "The message is empty.", fix="Write something or attach an image.")
+    if not body.text.strip() and not body.images and not body.documents:
+        raise PilothouseError("bad_request", "The message is empty.", fix="Write something or attach a file.")
     if len(body.text) > limits.MESSAGE_CHARS:
         raise PilothouseError(
             "too_large",
@@ -39,6 +39,8 @@ def check(body: NewMessage) -> None:
     check_text(body.text)
     if len(body.images) > limits.IMAGES_PER_MESSAGE:
         raise PilothouseError("too_large", f"At most {limits.IMAGES_PER_MESSAGE} images fit in one message.")
+    if len(body.documents) > limits.DOCUMENTS_PER_MESSAGE:
+        raise PilothouseError("too_large", f"At most {limits.DOCUMENTS_PER_MESSAGE} documents fit in one message.")
     if body.idempotency_key is not None and not 1 <= len(body.idempotency_key) <= 200:
         raise PilothouseError("bad_request", "An idempotency key has 1 to 200 characters.")
     for image in body.images:
@@ -70,9 +72,17 @@ def _image(image: ImageInput) -> Part:
         raise PilothouseError("bad_request", "An image is not valid base64.") from None
     if picture_type(data) != image.media_type:
         raise PilothouseError("bad_request", f"An image is not what it says it is ({image.media_type}).")
-    if picture_size(image.media_type, data) == UNKNOWN:
+    size = picture_size(image.media_type, data)
+    if size == UNKNOWN:
         fix = "Is the file complete?"
         raise PilothouseError("bad_request", f"An image is not whole ({image.media_type}).", fix=fix)
+    if size[0] * size[1] > limits.IMAGE_PIXELS:
+        most = limits.IMAGE_PIXELS // 1_000_000
+        raise PilothouseError(
+            "too_large",
+            f"An image has {size[0] * size[1] // 1_000_000:,} megapixels; at most {most} can be attached.",
+            fix="Make it smaller.",
+        )
     return Part(kind="image", data=data, media_type=image.media_type, name=image.name)
 
 
@@ -82,6 +92,13 @@ async def posting(owner: str, conversation_id: str, body: NewMessage) -> Posting
     if not parts:
         return _posting(owner, conversation_id, body, parts)
     return await asyncio.to_thread(_posting, owner, conversation_id, body, parts)
+
+
+def with_documents(posting: Posting, documents: tuple[AttachedDocument, ...]) -> Posting:
+    """Return a message together with the documents that were attached to it."""
+    data = posting.item.raw | patch(MessageData, documents=documents)
+    named = posting.first_words or titles.first_words(", ".join(each.name for each in documents))
+    return msgspec.structs.replace(posting, item=msgspec.structs.replace(posting.item, raw=data), first_words=named)
 
 
 def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Part, ...]) -> Posting:

@@ -61,6 +61,10 @@ class RunService(Runs):
         # Before anything is done for it: of a message that is not taken nothing stays.
         waiting = await self._records.admit(posting)
         await self._check_wishes(body)
+        if body.documents:
+            shelf = self._dependencies.documents.shelf()
+            documents = await shelf.attached(owner, conversation_id, body.documents)
+            posting = messages.with_documents(posting, documents)
         for run in waiting:
             # What waits for an answer, or to be resumed, is given up: a new message is the person's answer.
             if run.owner == owner and not run.is_given_up:

@@ -29,6 +29,7 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host import LOCAL_OWNER, ClientApi, ListChange
+from pilothouse.types.host_documents import Documents
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_memories import Memories
@@ -59,6 +60,7 @@ class HostService(ClientApi):
         self.memories = realised(Memories, _method_of(dependencies.memories))
         self.packages = realised(Packages, _method_of(finding.packages))
         self.meaning = realised(MeaningVerbs, _method_of(dependencies.meaning))
+        self.documents = realised(Documents, _method_of(dependencies.documents.service))
         self.runs: RunService = RunService(records, engine, dependencies)
         self.questions: QuestionService = QuestionService(records, engine, dependencies.permissions, parts.results)
         self.conversations = ConversationService(parts, dependencies, self.runs)

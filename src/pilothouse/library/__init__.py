@@ -18,6 +18,7 @@ from pilothouse.connection import connect_host
 from pilothouse.host.following import Following, Texts, all_items
 from pilothouse.host.new_conversations import begin_conversation, chosen, model_name
 from pilothouse.host.selection import choose
+from pilothouse.library.documents import Documents
 from pilothouse.library.registries import Registries
 from pilothouse.library.servers import Servers
 from pilothouse.types import limits
@@ -32,6 +33,7 @@ from pilothouse.types.api import (
     SearchHit,
 )
 from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.documents import Document
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
@@ -81,6 +83,10 @@ class Host:
     def servers(self) -> Servers:
         """Return the MCP servers."""
         return Servers(self.api)
+
+    @property
+    def documents(self) -> Documents:
+        return Documents(self.api)
 
     @property
     def registries(self) -> Registries:
@@ -151,7 +157,7 @@ class Chat:
         self,
         text: str,
         *,
-        images: Sequence[ImageInput] = (),
+        images: Sequence[ImageInput | Document] = (),
         model: str | None = None,
         tools: Tools | None = None,
         attended: bool = False,
@@ -159,13 +165,15 @@ class Chat:
     ) -> Answer:
         """Send a message and return its answer, which is on its way; with `attended` it may wait for a person.
 
+        Documents that were added may go with it as images do.
         `thinking` asks the model to think first, or not to; a model that cannot be asked says so in a notice.
         """
         after = (await self.info()).last_seq
         tools = tools or Tools()
         body = NewMessage(
             text=text,
-            images=tuple(images),
+            images=tuple(each for each in images if isinstance(each, ImageInput)),
+            documents=tuple(each.id for each in images if isinstance(each, Document)),
             model_id=model_name(model),
             unattended=not attended,
             selection=tools.selection(),

@@ -170,7 +170,7 @@ def purge(tx: Transaction, deleted_before: float) -> int:
     """Remove conversations deleted before a time, with everything in them."""
     import sqlalchemy as sa
 
-    from pilothouse.store import memories, schema, usage_backlog
+    from pilothouse.store import documents, memories, schema, usage_backlog
 
     if tx.connection.dialect.name != "sqlite":
         from pilothouse.store import postgres
@@ -184,5 +184,6 @@ def purge(tx: Transaction, deleted_before: float) -> int:
     for part in schema.PARTS_OF_CONVERSATIONS:
         tx.connection.execute(sa.delete(part).where(part.c.conversation_id.in_(gone)))
     memories.leave_with(tx.connection, gone)
+    documents.remove_of(tx.connection, gone)
     tx.connection.execute(sa.delete(table).where(table.c.id.in_(gone)))
     return len(gone)

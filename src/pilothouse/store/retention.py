@@ -8,7 +8,7 @@ from collections import Counter
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import changes, memories, receipts, rows, schema, usage_backlog
+from pilothouse.store import changes, documents, memories, receipts, rows, schema, usage_backlog
 from pilothouse.store.writer import Transaction
 from pilothouse.types.retention import Leaving, Retention, RetentionView
 from pilothouse.types.runs import ACTIVE
@@ -81,6 +81,7 @@ def remove(tx: Transaction, conversation_id: str) -> bool:
     for table in schema.PARTS_OF_CONVERSATIONS:
         tx.connection.execute(sa.delete(table).where(table.c.conversation_id == conversation_id))
     memories.leave_with(tx.connection, [conversation_id])
+    documents.remove_of(tx.connection, [conversation_id])
     tx.connection.execute(sa.delete(_talks).where(_talks.c.id == conversation_id))
     return True
 

@@ -13,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from pilothouse.store import audit as audits
 from pilothouse.store import changes as units
 from pilothouse.store import (
+    documents,
     file_changes,
     packing,
     parts,
@@ -313,6 +314,7 @@ class Store:
         await self._database.write(lambda c: file_changes.forget(c, now - limits.UNDO_CHANGE_DAYS * _DAY))
         await self._database.write(usage.forget)
         await self._database.write(remembered.forget)
+        await self._database.write(lambda c: documents.remove_old(c, now - limits.UNDO_DELETE_DAYS * _DAY))
         await self.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
 
     async def retain(self, wanted: Retention) -> int:

@@ -20,8 +20,19 @@ if TYPE_CHECKING:
     from pilothouse.tools.todos.lists import TodoLists
     from pilothouse.types.meaning import Meaning
     from pilothouse.types.memories import MemoryKeeper
+    from pilothouse.types.documents import DocumentRecords, DocumentShelf
+    from pilothouse.types.lazy import Lazy
     from pilothouse.types.records import Records
     from pilothouse.types.settings import Settings
+
+
+class DocumentParts(msgspec.Struct, frozen=True):
+    """What the tool about documents is made of."""
+
+    records: DocumentRecords
+    # Who reads them and finds things in them, and how files of a folder are reached: loaded at the first call.
+    shelf: Lazy[DocumentShelf]
+    workspace: Lazy[Workspace]
 
 
 class ToolParts(msgspec.Struct, frozen=True):
@@ -36,6 +47,7 @@ class ToolParts(msgspec.Struct, frozen=True):
     # Finds by what is meant, where a model can say that.
     meaning: Meaning
     memory: MemoryKeeper
+    documents: DocumentParts
 
 
 class FolderToolParts(ToolParts, frozen=True):

@@ -106,6 +106,8 @@ class NewMessage(Body, frozen=True):
 
     text: str
     images: tuple[ImageInput, ...] = ()
+    # The ids of documents that were uploaded before; the conversation sees them from then on.
+    documents: tuple[str, ...] = ()
     idempotency_key: str | None = None
     model_id: str | None = None
     unattended: bool = False

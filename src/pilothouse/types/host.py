@@ -56,6 +56,7 @@ from pilothouse.types.changes import ChangeList, UndoReport
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.exchange import Download, ExportFormat, Imported
 from pilothouse.types.feed import FeedEvent
+from pilothouse.types.host_documents import Documents
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_memories import Memories
@@ -474,6 +475,7 @@ class ClientApi:
     nearby: Nearby
     packages: Packages
     meaning: MeaningVerbs
+    documents: Documents
 
 
 @cache

@@ -6,12 +6,10 @@ import secrets
 import time
 from typing import Literal
 
-Prefix = Literal["c", "r", "i", "s", "p", "f", "g", "u", "m"]
+# c conversation, d document, r run, i item, s session, p replica process, f change, g grant, u rule, m memory.
+Prefix = Literal["c", "d", "r", "i", "s", "p", "f", "g", "u", "m"]
 
 
 def new_id(prefix: Prefix) -> str:
-    """Return a fresh id.
-
-    c conversation, r run, i item, s session, p replica process, f change, g grant, u rule, m memory.
-    """
+    """Return a fresh id; its first letter says of what."""
     return f"{prefix}_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(7)}"

@@ -72,10 +72,30 @@ class Slot(Frozen, frozen=True):
     before: int = 0
 
 
+DocumentKind = Literal["pdf", "word", "slides", "sheet", "html", "markdown", "text", "csv", "code"]
+
+
+class AttachedDocument(Frozen, frozen=True):
+    """A document of a message: what a card shows of it, and what the model reads of it."""
+
+    id: str
+    name: str
+    kind: DocumentKind
+    bytes: int
+    pages: int = 0
+    lines: int = 0
+    characters: int = 0
+    preview: str = ""
+    note: str = ""
+    # As much of its text as there is room for in the message; the rest is read by calls.
+    text: str = ""
+
+
 class MessageData(ItemData, frozen=True):
     """What was attached to a message."""
 
     content: tuple[ResultPart, ...] = ()
+    documents: tuple[AttachedDocument, ...] = ()
     # How many characters of it the person wrote themselves; None for all.
     typed_chars: int | None = None
     # Of a message whose run waits for its turn; told live, never kept.

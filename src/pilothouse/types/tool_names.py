@@ -22,6 +22,8 @@ READ_RESULT = "read_tool_result"
 FILES = "file_operations"
 # The tool that keeps and finds memories.
 MEMORY = "memory_operations"
+# The tool that imports documents and finds things in them.
+DOCUMENTS = "document_operations"
 # The tool by which it reads what a summary of older turns replaced.
 RECALL = "recall_history"
 
@@ -54,7 +56,7 @@ TOOLS = (
     BuiltInTool(READ_RESULT, "Reading results again", "Any part of a large result.", for_small_models=True),
     BuiltInTool(RECALL, "Looking back", "What a summary of older messages stands for.", for_small_models=True),
     BuiltInTool("web_operations"),
-    BuiltInTool("document_operations"),
+    BuiltInTool(DOCUMENTS, "Documents", "Importing files and finding things in them."),
     BuiltInTool(FILES, "Files", "Reading, searching and changing files.", needs_folder=True),
     BuiltInTool("terminal_operations", "Terminal", "Running commands.", needs_folder=True),
     BuiltInTool("build_and_version_control", "Tasks and git", "Building, testing, committing.", needs_folder=True),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pilothouse.plugins.guarded import GuardedTool
 from pilothouse.plugins.manager import Plugins
 from pilothouse.tools.consolidated import Consolidated
+from pilothouse.tools.document_operations import DocumentReminders
 from pilothouse.tools.making import ToolParts, made
 from pilothouse.tools.todo_operations import TodoReminders
 from pilothouse.types.plugins import PluginContext
@@ -30,8 +31,9 @@ class CoreTools:
 
     def pilothouse_reminders(self, context: PluginContext) -> Iterable[Reminders]:
         """Return what every model is reminded of."""
+        reminders = TodoReminders(self._parts.todos), DocumentReminders(self._parts.documents.records)
         # What was stored comes last.
-        return (TodoReminders(self._parts.todos), self._stored)
+        return (*reminders, self._stored)
 
 
 class BuiltIns:

@@ -18,7 +18,7 @@ from pilothouse.agent.results.masking import MaskerChain
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.host.active_run import Parts
-from pilothouse.host.dependencies import Dependencies
+from pilothouse.host.dependencies import Dependencies, HeldDocuments
 from pilothouse.host.engine import DirectEngine, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
@@ -62,6 +62,7 @@ from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import KeptResult, QueueLimits
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
+from pilothouse.wiring.documents import DocumentWiring
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.meaning import LateMeaning
@@ -179,8 +180,10 @@ async def open_host(
         meaning = _meaning(stack, base)
         todos = TodoLists(base.opened.store)
         memory = Remembering(base, meaning)
-        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, meaning, memory.keeper)
         authority = Authority(base)
+        documents = DocumentWiring(base, authority.guard, meaning)
+        minds = (meaning, memory.keeper, documents.for_tools)
+        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, *minds)
         folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)
         stack.push_async_callback(folder_tools.close)
         plugins = _plugins(base, {"core": CoreTools(tools, memory.stored), FOLDER_TOOLS: folder_tools})
@@ -216,6 +219,7 @@ async def open_host(
             prices_from,
             meaning.admin,
             meaning,
+            HeldDocuments(documents.service, documents.shelf),
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)

@@ -20,8 +20,9 @@ from pilothouse.tools.files.contents import amount, as_text, digest, is_binary, 
 from pilothouse.tools.files.operation import FILE_PATH, ReadOperation
 from pilothouse.tools.files.places import PathRefused, Place
 from pilothouse.tools.files.walk import identity, open_root, parent_of
-from pilothouse.tools.files.workspace import known_root
+from pilothouse.tools.files.workspace import Workspace, folder_identity, known_root
 from pilothouse.types import limits
+from pilothouse.types.access import Access
 from pilothouse.types.json import JsonObject
 from pilothouse.types.media import OPAQUE, described, picture_type
 from pilothouse.types.ports import CallContext, Part, ToolOutput
@@ -239,3 +240,31 @@ def _entry(entry: os.DirEntry[str]) -> tuple[int, str, str]:
         return 1, name, name
     kind = amount(status.st_size) if stat.S_ISREG(status.st_mode) else "not a regular file"
     return 1, name, f"{name} ({kind})"
+
+
+def access_to_file(workspace: Workspace, named: str, context: CallContext, operation: str) -> Access:
+    """Return what a call of another tool would touch that reads one whole file."""
+    use = workspace.use(workspace.place(named, context), "reads")
+    return Access(
+        operation=operation,
+        effects=frozenset({"reads"}),
+        paths=(use,),
+        brings=frozenset({"private", "untrusted"}),
+        source="files",
+        folder_identity=folder_identity(context),
+    )
+
+
+def file_content(workspace: Workspace, named: str, context: CallContext, most: int) -> bytes:
+    """Return the whole content of a file, held to what was allowed; refuse one that is larger than that."""
+    place = workspace.place(named, context)
+    workspace.hold(context, [workspace.use(place, "reads")])
+    with parent_of(place, known_root(context)) as folder:
+        descriptor = folder.open(place.last)
+    with os.fdopen(descriptor, "rb", buffering=0):
+        found = os.fstat(descriptor)
+        workspace.hold_opened(context, place, "reads", identity(found))
+        if found.st_size > most:
+            message = f"{place.name} has {amount(found.st_size)}; a document has at most {amount(most)}."
+            raise PathRefused(message, "TOO_LARGE")
+        return read_up_to(descriptor, most)

@@ -1,5 +1,6 @@
 """Every cap and timeout, named, with its reason. Times are in seconds unless the name says otherwise."""
 
+from pilothouse.types.limits.documents import *
 from pilothouse.types.limits.host import *
 from pilothouse.types.limits.meaning import *
 from pilothouse.types.limits.memory import *
