@@ -10,10 +10,12 @@ from pilothouse.types.admin import AuthorityAdmin, OwnTools
 from pilothouse.types.changes import Undo
 from pilothouse.types.host import Models, Settings
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
+from pilothouse.types.host_prompts import MiniPrompts, Prompts
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import ModelSource
+from pilothouse.types.prompts import PromptSource
 from pilothouse.types.records import QueueLimits
 from pilothouse.types.searching import IndexView
 from pilothouse.types.selection import ServerName
@@ -29,6 +31,14 @@ class Finding(msgspec.Struct, frozen=True):
     other_programs: Lazy[OtherPrograms]
     nearby: Lazy[Nearby]
     packages: Lazy[Packages]
+
+
+class PromptParts(msgspec.Struct, frozen=True):
+    """Who keeps the person's prompts; each is loaded when someone asks."""
+
+    source: Lazy[PromptSource]
+    prompts: Lazy[Prompts]
+    mini_prompts: Lazy[MiniPrompts]
 
 
 class Dependencies(msgspec.Struct, frozen=True):
@@ -48,6 +58,7 @@ class Dependencies(msgspec.Struct, frozen=True):
     # Gives up calls that were paused for an answer, because their run was cancelled.
     release: Callable[[Sequence[str]], Awaitable[None]]
     todos: TodoLists
+    prompts: PromptParts
     permissions: AuthorityAdmin
     undo: Undo
     terminals: Lazy[TerminalHost]

@@ -29,6 +29,7 @@ from pilothouse.store import (
 )
 from pilothouse.store import grants as passing
 from pilothouse.store import todos as todo_lists
+from pilothouse.store import topics as topic_rows
 from pilothouse.store.database import Database
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Publish, Transaction, Writer
@@ -181,6 +182,16 @@ class Store:
     todos = _reads(todo_lists.todos)
     keep_todos = _joins(todo_lists.keep)
 
+    # --- topics ---
+
+    settings = _looks(topic_rows.settings)
+    topic = _reads(topic_rows.topic)
+    topics = _reads(topic_rows.topics)
+    add_topic = _joins(topic_rows.add)
+    change_topic = _joins(topic_rows.change)
+    delete_topic = _joins(topic_rows.delete)
+    restore_topic = _joins(topic_rows.restore)
+
     # --- what was used ---
 
     usage_since = _reads(usage.since)
@@ -284,6 +295,7 @@ class Store:
         await self._database.write(lambda c: _FORGET_RECEIPTS.run(c, before) and None)
         await self._database.write(lambda c: file_changes.forget(c, now - limits.UNDO_CHANGE_DAYS * _DAY))
         await self._database.write(usage.forget)
+        await self._database.write(lambda c: topic_rows.purge(c, now - limits.UNDO_DELETE_DAYS * _DAY))
         await self.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
 
     async def retain(self, wanted: Retention) -> int:

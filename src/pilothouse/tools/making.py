@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from pilothouse.tools.search.operation import Searching
     from pilothouse.tools.terminal.terminals import Terminals
     from pilothouse.tools.todos.lists import TodoLists
+    from pilothouse.types.lazy import Lazy
+    from pilothouse.types.prompts import PromptSource
     from pilothouse.types.records import Records
     from pilothouse.types.settings import Settings
+    from pilothouse.types.topics import SettingsNow
 
 
 class ToolParts(msgspec.Struct, frozen=True):
@@ -31,6 +34,9 @@ class ToolParts(msgspec.Struct, frozen=True):
     # What tools gave in this conversation.
     records: Records
     helper: Helper
+    # The person's prompts, and what the conversation is set to.
+    prompts: Lazy[PromptSource]
+    settings_now: SettingsNow
 
 
 class FolderToolParts(ToolParts, frozen=True):

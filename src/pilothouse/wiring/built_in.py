@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pilothouse.plugins.guarded import GuardedTool
 from pilothouse.plugins.manager import Plugins
+from pilothouse.prompts.reminders import MiniPromptReminders
 from pilothouse.tools.consolidated import Consolidated
 from pilothouse.tools.making import ToolParts, made
 from pilothouse.tools.todo_operations import TodoReminders
@@ -29,7 +30,7 @@ class CoreTools:
 
     def pilothouse_reminders(self, context: PluginContext) -> Iterable[Reminders]:
         """Return what every model is reminded of."""
-        return (TodoReminders(self._parts.todos),)
+        return (TodoReminders(self._parts.todos), MiniPromptReminders(self._parts.prompts, self._parts.settings_now))
 
 
 class BuiltIns:

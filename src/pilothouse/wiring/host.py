@@ -23,6 +23,7 @@ from pilothouse.host.engine import DirectEngine, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
 from pilothouse.host.service import HostService
+from pilothouse.host.settings_now import CachedSettings
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
@@ -50,7 +51,7 @@ from pilothouse.store.opening import open_store
 from pilothouse.timeline.feed import Feed
 from pilothouse.timeline.store_outages import patiently, store_is_away, store_is_well
 from pilothouse.tools.making import ToolParts
-from pilothouse.tools.todos.lists import TodoLists
+from pilothouse.tools.todos.lists import Shared, TodoLists
 from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings
@@ -63,10 +64,12 @@ from pilothouse.types.records import KeptResult, QueueLimits
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
+from pilothouse.wiring.prompts import prompt_library, prompt_parts
 from pilothouse.wiring.servers import Servers
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
+    from pilothouse.prompts.library import PromptLibrary
 
 _log = logging.getLogger(__name__)
 # A server and an heir, which had been a client until the folder's owner ended, take up what died with other processes;
@@ -165,14 +168,14 @@ async def open_host(
     async with AsyncExitStack() as stack:
         base = await _foundation(stack, home, url, brief=brief)
         folder, config = base.home, base.config
-        todos = TodoLists(base.opened.store)
-        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper)
+        # Made last: none of the parts that tell it of changes has any before.
+        service: HostService
+        library = prompt_library(folder.path)
+        tools = _tool_parts(base, library, lambda *todos: service.topic_news.changed(*todos))  # noqa: PLW0108
         authority = Authority(base)
         folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)
         stack.push_async_callback(folder_tools.close)
         plugins = _plugins(base, {"core": CoreTools(tools), FOLDER_TOOLS: folder_tools})
-        # Made last: none of the parts that tell it of changes has any before.
-        service: HostService
         models = _models(base, plugins, lambda: service.models_changed())  # noqa: PLW0108
         stack.push_async_callback(_close_models)
         built_in = BuiltIns(plugins)
@@ -183,8 +186,9 @@ async def open_host(
         executor = Executor(parts, process, titles=not brief)
         engine = DirectEngine(executor, parts.settings)
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes)
+        model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
         dependencies = Dependencies(
-            _model_service(folder, models, lambda: service.models_changed()),  # noqa: PLW0108
+            model_service,
             models,
             _providers,
             settings,
@@ -193,7 +197,8 @@ async def open_host(
             servers.finding,
             lambda: servers.admin().names(),
             servers.release,
-            todos,
+            tools.todos,
+            prompt_parts(library, base.opened.store, model_service),
             authority.permissions,
             folder_tools.undo,
             folder_tools.terminals,
@@ -203,7 +208,7 @@ async def open_host(
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
-        await _share(stack, url, base, todos, service)
+        await _share(stack, url, base, tools, service)
         await _recover(stack, parts, engine, process, alone=url is None, take_over=role != "once")
         if role == "server":
             from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
@@ -215,6 +220,15 @@ async def open_host(
             watch_files(stack, files, service, servers)
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
+
+
+def _tool_parts(base: Foundation, library: Lazy[PromptLibrary], shared: Shared) -> ToolParts:
+    """Return what the built-in tools are made of; `shared` is told of a topic's todos."""
+    store, config = base.opened.store, base.config
+    settings_now = CachedSettings(store)
+    base.feed.subscribe(settings_now.heard)
+    todos = TodoLists(store, settings_now.of, shared)
+    return ToolParts(lambda: config.config, todos, store, base.helper, library, settings_now)
 
 
 async def _recover(
@@ -344,22 +358,25 @@ async def _watch_database(stack: AsyncExitStack, url: str | None, feed: Feed) ->
 
 
 async def _share(
-    stack: AsyncExitStack, url: str | None, base: Foundation, todos: TodoLists, service: HostService
+    stack: AsyncExitStack, url: str | None, base: Foundation, tools: ToolParts, service: HostService
 ) -> None:
     """Hear from other processes on the same database, and tell them; an embedded one has none."""
     if url is None:
         return
     from pilothouse.store.postgres_notify import Wakeups
 
-    feed = base.feed
+    feed, remembered = base.feed, (tools.todos, tools.settings_now)
 
     def woken(conversation_id: str) -> None:
-        todos.forget(conversation_id)
+        for each in remembered:
+            each.forget(conversation_id)
         feed.wake(conversation_id)
         service.list_changed(conversation_id)
+        service.topic_news.woken(conversation_id)
 
     def missed() -> None:
-        todos.forget()
+        for each in remembered:
+            each.forget()
         feed.wake_all()
 
     wakeups = Wakeups(url, base.connections, woken, missed)
