@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "models": RING,
     "plugins": RING,
     "client": RING,
+    "prompts": {"types"},
     "secrets": RING,
     "settings": RING,
     "store": RING,

@@ -21,7 +21,8 @@ from tests.support.extending import check_extends
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.wire_writers import WIRES, Say, Text, Wire
 
-PIRATE = "---\ntitle: Pirate\ndescription: Speaks like one.\n---\n\nYou are a pirate named {{name}} of the {{ship=Albatross}}.\n"
+ABOUT = "---\ntitle: Pirate\ndescription: Speaks like one.\n---\n\n"
+PIRATE = f"{ABOUT}You are a pirate named {{{{name}}}} of the {{{{ship=Albatross}}}}.\n"
 
 
 def file_of(home: Path, kind: str, name: str) -> Path:
@@ -215,7 +216,9 @@ async def test_prompts_are_written_listed_filled_in_and_deleted(home: Path) -> N
     async with chatting(home) as chat:
         api = chat.api.prompts
         made = await api.put(ME, "pirate", PromptInput(text="I am {{name}}.", title="Pirate", description="Speaks."))
-        assert Path(made.path).read_text() == "---\ntitle: Pirate\ndescription: Speaks.\n---\n\nI am {{name}}.\n"
+        path = home / "prompts" / "pirate.md"
+        assert made.path == str(path)
+        assert path.read_text() == "---\ntitle: Pirate\ndescription: Speaks.\n---\n\nI am {{name}}.\n"
         listed = await api.list(ME)
         [found] = [each for each in listed.prompts if each.name == "pirate"]
         assert (found.title, found.description, found.built_in) == ("Pirate", "Speaks.", False)
@@ -226,7 +229,7 @@ async def test_prompts_are_written_listed_filled_in_and_deleted(home: Path) -> N
         assert (await api.fill(ME, "pirate", PromptValues())).missing == ("name",)
         await api.delete(ME, "pirate")
         assert (await refused(api.get(ME, "pirate"))).code == "not_found"
-        assert not Path(made.path).exists()
+        assert not path.exists()
 
 
 @pytest.mark.case("CHT-16")

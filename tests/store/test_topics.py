@@ -91,7 +91,9 @@ async def test_a_topic_of_someone_else_is_none(store: Store) -> None:
         assert (refused.code, refused.message) == ("bad_request", "There is no such topic.")
     made = a_conversation()
     settings = msgspec.structs.replace(made.settings, topic_id=theirs.id)
-    assert (await refusal(store.add_conversation(msgspec.structs.replace(made, settings=settings)))).code == "bad_request"
+    assert (
+        await refusal(store.add_conversation(msgspec.structs.replace(made, settings=settings)))
+    ).code == "bad_request"
     for work in (
         store.topic(OWNER, theirs.id),
         store.change_topic(OWNER, theirs.id, "Mine", None),
@@ -105,7 +107,9 @@ async def test_a_topic_of_someone_else_is_none(store: Store) -> None:
 
 
 @pytest.mark.case("CHT-15")
-async def test_a_deleted_topic_lets_its_conversations_go_and_takes_them_back(store: Store, published: Published) -> None:
+async def test_a_deleted_topic_lets_its_conversations_go_and_takes_them_back(
+    store: Store, published: Published
+) -> None:
     topic = await store.add_topic(OWNER, "Garden", "")
     stays, moves, deleted = [await store.add_conversation(a_conversation()) for _ in range(3)]
     for each in (stays, moves, deleted):
@@ -167,7 +171,9 @@ async def test_what_was_deleted_long_ago_goes_with_everything_in_it(opened: Open
 
     def left(connection: sa.Connection) -> list[str]:
         tables = ((schema.memories, "key"), (schema.documents, "id"), (schema.passages, "document_id"))
-        found = [str(value) for table, name in tables for value in connection.execute(sa.select(table.c[name])).scalars()]
+        found = [
+            str(value) for table, name in tables for value in connection.execute(sa.select(table.c[name])).scalars()
+        ]
         return [*found, *connection.execute(sa.select(schema.topics.c.id)).scalars()]
 
     assert await opened.database.read(left) == ["m1", "d1", "d1", kept.id]

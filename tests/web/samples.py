@@ -17,6 +17,7 @@ from pilothouse.types.api import (
 )
 from pilothouse.types.authority import NewGrant, PolicyInput
 from pilothouse.types.package_updates import UpdateAgreed
+from pilothouse.types.prompts import PromptInput, PromptValues
 from pilothouse.types.proposals import AnyText, FilledProposal
 from pilothouse.types.registries import RegistryInput, RegistryKey
 from pilothouse.types.server_checks import ServerCheck
@@ -35,6 +36,7 @@ from pilothouse.types.servers import (
 from pilothouse.types.sign_ins import ProgramSignIn, SignInAnswer, SignInStart
 from pilothouse.types.terminals import TerminalSelection, TerminalSize
 from pilothouse.types.todos import TodoInput
+from pilothouse.types.topics import TopicInput, TopicPatch
 from pilothouse.web.routing import AnyRoute
 
 PROPOSAL: dict[str, Any] = {
@@ -75,6 +77,10 @@ BODIES: dict[type, dict[str, Any]] = {
     HostsToLookAt: {"hosts": ["127.0.0.1:9"]},
     UpdateAgreed: {"version": "2.0.0", "fingerprint": "0"},
     TrafficSwitch: {"recording": True},
+    TopicInput: {"name": "Garden"},
+    TopicPatch: {"description": "Green"},
+    PromptInput: {"text": "Be kind."},
+    PromptValues: {"values": {"name": "Anne"}},
     TodoInput: {"todos": [{"id": 1, "title": "Write it down"}]},
     TerminalSize: {"columns": 80, "rows": 24},
     TerminalSelection: {"text": "an error"},

@@ -89,7 +89,7 @@ class PromptFolder:
         path = self._real(name)
         # Not following a link that was put there just now, and not waiting for a pipe's other end.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(descriptor, "rb") as file:
+        try:
             info = os.fstat(descriptor)
             if not stat.S_ISREG(info.st_mode):
                 raise BadFile("is not a file")
@@ -97,8 +97,10 @@ class PromptFolder:
             known = self._known.get(name)
             if known is not None and known[0] == stamp:
                 return known
-            # One byte more than may be: it may have grown since.
-            return stamp, self._understood(name, file.read(self._most_bytes + 1))
+            # One byte more than may be: it may have grown since. A regular file gives all that it has at once.
+            return stamp, self._understood(name, os.read(descriptor, self._most_bytes + 1))
+        finally:
+            os.close(descriptor)
 
     def _real(self, name: str) -> str:
         """Return where a file is; raise BadFile for one that leads out of the folder."""

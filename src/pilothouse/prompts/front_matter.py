@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 import msgspec
 
 from pilothouse.types import limits
@@ -23,20 +25,25 @@ class BadFile(Exception):
 
 def parsed(content: str) -> Parsed:
     """Return what stands in a file; raise BadFile for what cannot be told apart."""
-    lines = content.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
-    if lines[0].strip() != _FENCE:
-        return _checked("", "", content.removeprefix("\ufeff"))
-    fields: dict[str, str] = {}
-    for number, line in enumerate(lines[1:], 2):
-        if line.strip() == _FENCE:
-            return _checked(fields.get("title", ""), fields.get("description", ""), "\n".join(lines[number:]))
-        key, colon, value = line.partition(":")
+    content = content.removeprefix("\ufeff").replace("\r\n", "\n")
+    first, *lines = content.split("\n")
+    if first.strip() != _FENCE:
+        return _checked({}, content)
+    end = next((number for number, line in enumerate(lines) if line.strip() == _FENCE), None)
+    if end is None:
+        raise BadFile("begins with “---” and has no second such line that ends what it says about itself")
+    return _checked(dict(_fields(lines[:end])), "\n".join(lines[end + 1 :]))
+
+
+def _fields(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what a file says about itself; the number of a line is as an editor shows it."""
+    for number, line in enumerate(lines, 2):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
+        key, colon, value = line.partition(":")
         if not colon or not key.strip().replace("-", "").replace("_", "").isalnum():
             raise BadFile(f"has a line {number} that is neither “title: …” nor “description: …”")
-        fields[key.strip().lower()] = _unquoted(value.strip())
-    raise BadFile("begins with “---” and has no second such line that ends what it says about itself")
+        yield key.strip().lower(), _unquoted(value.strip())
 
 
 def written(title: str, description: str, text: str) -> str:
@@ -52,7 +59,8 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if is_quoted else value
 
 
-def _checked(title: str, description: str, text: str) -> Parsed:
+def _checked(fields: Mapping[str, str], text: str) -> Parsed:
+    title, description = fields.get("title", ""), fields.get("description", "")
     if len(title) > limits.PROMPT_TITLE_CHARS:
         raise BadFile(f"has a title of more than {limits.PROMPT_TITLE_CHARS} characters")
     if len(description) > limits.PROMPT_DESCRIPTION_CHARS:
