@@ -13,7 +13,7 @@ import pytest
 from pilothouse.types.api import ConversationPatch, NewConversation, TodosFrame, TopicsFrame
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.host import ClientApi
+from pilothouse.types.host import ClientApi, ListChange
 from pilothouse.types.todos import Todo, TodoInput
 from pilothouse.types.topics import Topic, TopicInput, TopicPatch
 from pilothouse.wiring import OpenHost, open_host
@@ -136,7 +136,7 @@ async def test_every_page_hears_of_topics_and_of_their_todos(home: Path) -> None
             assert [each.name for each in frame.topics.topics] == ["Garden"]
             await put(chat.api, chat.id, topic_id=topic.id)
             await chat.api.todos.put(ME, chat.id, TodoInput(todos=(Todo(id=1, title=CANARY),)))
-            frames = []
+            frames: list[ListChange] = []
             while not frames or not isinstance(frames[-1], TodosFrame):
                 frames.append(await anext(changes))
             assert (frames[-1].topic_id, frames[-1].todos.todos[0].title) == (topic.id, CANARY)

@@ -13,7 +13,7 @@ from pilothouse.prompts.library import PromptLibrary
 from pilothouse.prompts.variables import filled, variables
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.prompts import PromptInput
+from pilothouse.types.prompts import PromptInput, PromptKind
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:
@@ -22,7 +22,7 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
-BAD = {
+BAD: dict[str, tuple[str | bytes, str]] = {
     "endless.md": ("---\ntitle: No end\n\nText", "has no second such line"),
     "odd.md": ("---\nthis is nothing\n---\nText", "has a line 2 that is neither"),
     "latin.md": (b"caf\xe9", "is not text in UTF-8"),
@@ -166,8 +166,9 @@ async def test_a_file_that_would_not_be_read_again_is_not_written(tmp_path: Path
 
 async def test_what_comes_with_the_program_is_all_right() -> None:
     library = PromptLibrary(Path("/nowhere"))
-    for kind in ("prompt", "mini_prompt"):
-        listed = await library.listed(kind)  # type: ignore[arg-type]
+    kinds: tuple[PromptKind, ...] = ("prompt", "mini_prompt")
+    for kind in kinds:
+        listed = await library.listed(kind)
         assert len(listed.prompts) >= 3
         assert listed.problems == ()
         assert all(each.title and each.description and not each.path for each in listed.prompts)

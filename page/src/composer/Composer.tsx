@@ -1,20 +1,25 @@
 import { ActionIcon, Button, FileButton, Textarea, Tooltip } from "@mantine/core";
-import { useEffect, useRef, type ClipboardEvent, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react";
+import { promptsApi } from "../api/topics";
+import type { PromptView } from "../api/types";
 import { Ring } from "../context/Ring";
+import { InsertDialog } from "../prompts/InsertDialog";
+import { MiniPrompts } from "../prompts/MiniPrompts";
+import { askedOf, usePrompts } from "../prompts/store";
 import { isTyping, keyLabel } from "../shell/commands";
 import { ArrowUpIcon, CloseIcon, ImageIcon, StopIcon, ThoughtIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { currentModel } from "../shell/ModelSelector";
 import { ModeSelector } from "../shell/ModeSelector";
 import { Said } from "../shell/Said";
-import { stopRun } from "../store/actions";
+import { currentConversation, stopRun } from "../store/actions";
 import { activeRun } from "../store/conversation";
 import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import { TodoChip } from "../todos/TodoChip";
 import classes from "./Composer.module.css";
 import { CommandHints } from "./CommandHints";
-import { begunBy, wishIn } from "./commands";
+import { begunBy, promptsBegunBy, wishIn, type BoxCommand } from "./commands";
 import { useDropped } from "./drops";
 import { isImage, laterWords, type Attachment } from "./images";
 import { boxKeys, sends, useEnterSends } from "./keys";
@@ -132,16 +137,26 @@ export function Composer({ draftId }: { draftId: string }) {
   };
   const isWish = wishIn(text) !== null;
   const hasOpen = useApp((state) => state.open !== null);
-  const hints = hasOpen ? begunBy(text) : [];
+  const { prompts } = usePrompts("prompts");
+  const hints = [...(hasOpen ? begunBy(text) : []), ...promptsBegunBy(text, prompts)];
+  const [asking, setAsking] = useState<PromptView | null>(null);
+  const choose = ({ name, prompt }: BoxCommand) => {
+    if (!prompt) setText(`${name} `);
+    else if (askedOf(prompt).length) setAsking(prompt);
+    else promptsApi.fill(prompt.name, {}, currentConversation()).then((filled) => setText(filled.text), tell);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const [first] = hints;
     if (first && event.key === "Tab" && !event.shiftKey) {
       event.preventDefault();
-      setText(`${first.name} `);
+      choose(first);
       return;
     }
     if (!sends(event.nativeEvent, enterSends)) return;
     event.preventDefault();
+    // A prompt's name is no message.
+    const named = hints.find(({ name, prompt }) => prompt && name === text.trim());
+    if (named) return choose(named);
     if (!isRunning || isWish) send();
   };
   const isEmpty = !text.trim() && !images.length;
@@ -159,7 +174,8 @@ export function Composer({ draftId }: { draftId: string }) {
           <Said text={problem} />
         </p>
       )}
-      <CommandHints hints={hints} onChoose={setText} />
+      <CommandHints hints={hints} onChoose={choose} />
+      <InsertDialog prompt={asking} onClose={() => setAsking(null)} onText={setText} />
       <div className={classes.box}>
         <Thumbnails images={images} onRemove={removeImage} />
         <Textarea
@@ -180,6 +196,7 @@ export function Composer({ draftId }: { draftId: string }) {
         <div className={classes.tools}>
           <AttachButton takesImages={takesImages} onFiles={take} />
           {model?.supportsThinking && <ThinkButton {...composing} />}
+          <MiniPrompts />
           <ModeSelector />
           <TodoChip />
           <span className={classes.hint}>{hints.length && !isWish ? "Tab to complete" : hint(isRunning, isEmpty, isWish, boxKeys(enterSends).send[0] ?? "")}</span>

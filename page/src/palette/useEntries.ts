@@ -14,6 +14,7 @@ const tabs: Record<SettingsTab, string> = {
   models: "Settings: Models",
   mcp: "Settings: MCP servers and profiles",
   permissions: "Settings: Permissions",
+  prompts: "Settings: Prompts and mini prompts",
   terminal: "Settings: Terminal",
   usage: "Settings: Usage and budgets",
 };

@@ -11,6 +11,7 @@ import classes from "./Settings.module.css";
 import { useCatalogue, type CatalogueState } from "./useCatalogue";
 
 const PermissionsTab = lazy(() => import("../policy/PermissionsTab"));
+const PromptsTab = lazy(() => import("../prompts/PromptsTab"));
 const TerminalSettingsTab = lazy(() => import("../terminal/TerminalSettingsTab"));
 const UsageTab = lazy(() => import("../usage/UsageTab"));
 
@@ -19,6 +20,7 @@ const names: Record<SettingsTab, string> = {
   models: "Models",
   mcp: "MCP",
   permissions: "Permissions",
+  prompts: "Prompts",
   terminal: "Terminal",
   usage: "Usage",
 };
@@ -35,6 +37,12 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
       return (
         <Suspense fallback={<Loading />}>
           <PermissionsTab />
+        </Suspense>
+      );
+    case "prompts":
+      return (
+        <Suspense fallback={<Loading />}>
+          <PromptsTab />
         </Suspense>
       );
     case "terminal":
