@@ -32,7 +32,7 @@ from tests.web.samples import nothing_there, request_for
 HTTP_ROUTES = [route for route in ROUTES if route.kind != "socket"]
 PRIVATE = [route for route in HTTP_ROUTES if not route.public]
 UNSAFE = [route for route in HTTP_ROUTES if route.method != "GET"]
-OF_ALL = re.compile("/models/|/servers/|/registries/")
+OF_ALL = re.compile("/models/|/servers/|/registries/|/prompts/|/mini-prompts/")
 TABLES = (
     "conversations",
     "events",
@@ -417,7 +417,7 @@ async def test_what_belongs_to_someone_else_is_not_there(server: RunningServer) 
         f"/api/conversations/{conversation}/messages", json={"text": "mine"}, headers=BEARER
     )
     stranger = await server.stranger(server.host.api.sessions)
-    # Models, servers and registries belong to the installation, not to a person.
+    # Models, servers, registries and prompts belong to the installation, not to a person.
     of_people = [route for route in HTTP_ROUTES if "{id}" in route.path and not OF_ALL.search(route.path)]
     assert len(of_people) > 25
     for route in of_people:

@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "models": RING,
     "plugins": RING,
     "client": RING,
+    "prompts": {"types"},
     "secrets": RING,
     # What is remembered; who finds by meaning is a port.
     "memory": {"types"},

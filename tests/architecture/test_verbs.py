@@ -21,6 +21,7 @@ DECLARED = (
     "pilothouse.types.host_meaning",
     "pilothouse.types.host_memories",
 )
+DECLARED = {service.__module__ for service in SERVICES.values()} | {"pilothouse.types.host"}
 # A stream is opened by its own hand, and goes on with what was begun: nothing else in these parts names a verb.
 STREAMS = {
     "pilothouse.web.streams",

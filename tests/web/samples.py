@@ -20,6 +20,7 @@ from pilothouse.types.embeddings import EmbeddingKey, EmbeddingTest
 from pilothouse.types.memories import MemoryMerge, MemoryPatch, NewMemory
 from pilothouse.types.documents import DocumentPatch
 from pilothouse.types.package_updates import UpdateAgreed
+from pilothouse.types.prompts import PromptInput, PromptValues
 from pilothouse.types.proposals import AnyText, FilledProposal
 from pilothouse.types.registries import RegistryInput, RegistryKey
 from pilothouse.types.server_checks import ServerCheck
@@ -38,6 +39,7 @@ from pilothouse.types.servers import (
 from pilothouse.types.sign_ins import ProgramSignIn, SignInAnswer, SignInStart
 from pilothouse.types.terminals import TerminalSelection, TerminalSize
 from pilothouse.types.todos import TodoInput
+from pilothouse.types.topics import TopicInput, TopicPatch
 from pilothouse.web.routing import AnyRoute
 
 PROPOSAL: dict[str, Any] = {
@@ -84,6 +86,10 @@ BODIES: dict[type, dict[str, Any]] = {
     NewMemory: {"text": "Tea, not coffee."},
     MemoryPatch: {"title": "Drink"},
     MemoryMerge: {"keys": ["m_none", "m_other"]},
+    TopicInput: {"name": "Garden"},
+    TopicPatch: {"description": "Green"},
+    PromptInput: {"text": "Be kind."},
+    PromptValues: {"values": {"name": "Anne"}},
     TodoInput: {"todos": [{"id": 1, "title": "Write it down"}]},
     TerminalSize: {"columns": 80, "rows": 24},
     TerminalSelection: {"text": "an error"},

@@ -19,6 +19,8 @@ const words: Readonly<Record<string, readonly [done: string, wanted: string]>> =
   "Finding usages": ["Looked for usages of", "Look for usages of"],
   Forgetting: ["Forgot", "Forget"],
   "Listing folder": ["Listed", "List"],
+  "Listing the mini prompts": ["Listed the mini prompts", "List the mini prompts"],
+  "Listing the prompts": ["Listed the prompts", "List the prompts"],
   "Looking at changes": ["Looked at changes", "Look at changes"],
   "Looking at the screen": ["Looked at the screen", "Look at the screen"],
   "Looking at the selection": ["Looked at the selection", "Look at the selection"],

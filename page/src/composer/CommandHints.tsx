@@ -3,7 +3,7 @@ import type { BoxCommand } from "./commands";
 
 interface CommandHintsProps {
   hints: readonly BoxCommand[];
-  onChoose: (text: string) => void;
+  onChoose: (command: BoxCommand) => void;
 }
 
 /** The commands that what was typed is the beginning of; a click or Tab puts one into the box. */
@@ -11,12 +11,12 @@ export function CommandHints({ hints, onChoose }: CommandHintsProps) {
   if (!hints.length) return null;
   return (
     <ul className={classes.hints} aria-label="Commands">
-      {hints.map(({ name, takes, about }) => (
-        <li key={name}>
+      {hints.map((hint) => (
+        <li key={hint.name}>
           {/* The box keeps the focus. */}
-          <button type="button" onMouseDown={(event) => event.preventDefault()} onClick={() => onChoose(`${name} `)}>
-            <code>{name}</code> <span className={classes.takes}>{takes}</span>
-            <span className={classes.about}>{about}</span>
+          <button type="button" onMouseDown={(event) => event.preventDefault()} onClick={() => onChoose(hint)}>
+            <code>{hint.name}</code> <span className={classes.takes}>{hint.takes}</span>
+            <span className={classes.about}>{hint.about}</span>
           </button>
         </li>
       ))}

@@ -1,21 +1,26 @@
 import { ActionIcon, Button, FileButton, Textarea, Tooltip } from "@mantine/core";
-import { useEffect, useRef, type ClipboardEvent, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react";
+import { promptsApi } from "../api/topics";
+import type { PromptView } from "../api/types";
 import { Ring } from "../context/Ring";
 import { isLongPaste, PASTED } from "../documents/documents";
+import { InsertDialog } from "../prompts/InsertDialog";
+import { MiniPrompts } from "../prompts/MiniPrompts";
+import { askedOf, usePrompts } from "../prompts/store";
 import { isTyping, keyLabel } from "../shell/commands";
 import { ArrowUpIcon, CloseIcon, PlusIcon, StopIcon, ThoughtIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { currentModel } from "../shell/ModelSelector";
 import { ModeSelector } from "../shell/ModeSelector";
 import { Said } from "../shell/Said";
-import { stopRun } from "../store/actions";
+import { currentConversation, stopRun } from "../store/actions";
 import { activeRun } from "../store/conversation";
 import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import { TodoChip } from "../todos/TodoChip";
 import classes from "./Composer.module.css";
 import { CommandHints } from "./CommandHints";
-import { begunBy, wishIn } from "./commands";
+import { begunBy, promptsBegunBy, wishIn, type BoxCommand } from "./commands";
 import { useDropped } from "./drops";
 import { AttachedDocuments } from "./AttachedDocuments";
 import { isImage, type Attachment } from "./images";
@@ -140,16 +145,26 @@ export function Composer({ draftId }: { draftId: string }) {
   };
   const isWish = wishIn(text) !== null;
   const hasOpen = useApp((state) => state.open !== null);
-  const hints = hasOpen ? begunBy(text) : [];
+  const { prompts } = usePrompts("prompts");
+  const hints = [...(hasOpen ? begunBy(text) : []), ...promptsBegunBy(text, prompts)];
+  const [asking, setAsking] = useState<PromptView | null>(null);
+  const choose = ({ name, prompt }: BoxCommand) => {
+    if (!prompt) setText(`${name} `);
+    else if (askedOf(prompt).length) setAsking(prompt);
+    else promptsApi.fill(prompt.name, {}, currentConversation()).then((filled) => setText(filled.text), tell);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const [first] = hints;
     if (first && event.key === "Tab" && !event.shiftKey) {
       event.preventDefault();
-      setText(`${first.name} `);
+      choose(first);
       return;
     }
     if (!sends(event.nativeEvent, enterSends)) return;
     event.preventDefault();
+    // A prompt's name is no message.
+    const named = hints.find(({ name, prompt }) => prompt && name === text.trim());
+    if (named) return choose(named);
     if (!isRunning || isWish) send();
   };
   const isEmpty = !text.trim() && !images.length && !composing.documents.length && !composing.waiting.length;
@@ -167,7 +182,8 @@ export function Composer({ draftId }: { draftId: string }) {
           <Said text={problem} />
         </p>
       )}
-      <CommandHints hints={hints} onChoose={setText} />
+      <CommandHints hints={hints} onChoose={choose} />
+      <InsertDialog prompt={asking} onClose={() => setAsking(null)} onText={setText} />
       <div className={classes.box}>
         <Thumbnails images={images} onRemove={removeImage} />
         <AttachedDocuments {...composing} />
@@ -189,6 +205,7 @@ export function Composer({ draftId }: { draftId: string }) {
         <div className={classes.tools}>
           <AttachButton takesImages={takesImages} onFiles={take} />
           {model?.supportsThinking && <ThinkButton {...composing} />}
+          <MiniPrompts />
           <ModeSelector />
           <TodoChip />
           <span className={classes.hint}>{hints.length && !isWish ? "Tab to complete" : hint(isRunning, isEmpty, isWish, boxKeys(enterSends).send[0] ?? "")}</span>

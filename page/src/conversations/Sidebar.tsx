@@ -9,6 +9,7 @@ import { loadMoreConversations } from "../store/actions";
 import { useApp } from "../store/store";
 import { ConversationRow } from "./ConversationRow";
 import { byDay } from "./days";
+import { TopicLinks } from "../topics/TopicLinks";
 import { SearchHits } from "./SearchHits";
 import classes from "./Sidebar.module.css";
 
@@ -18,6 +19,7 @@ function ConversationList() {
   if (!conversations.length) return <p className={classes.quiet}>Your conversations will be listed here.</p>;
   return (
     <>
+      <TopicLinks />
       {byDay(conversations, Date.now()).map((day) => (
         <section key={day.name} aria-label={day.name}>
           <h2 className={`ph-group-name ${classes.day}`}>{day.name}</h2>

@@ -15,6 +15,7 @@ const tabs: Record<SettingsTab, string> = {
   mcp: "Settings: MCP servers and profiles",
   memory: "Settings: Memory",
   permissions: "Settings: Permissions",
+  prompts: "Settings: Prompts and mini prompts",
   terminal: "Settings: Terminal",
   usage: "Settings: Usage and budgets",
 };

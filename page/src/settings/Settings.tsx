@@ -12,6 +12,7 @@ import { useCatalogue, type CatalogueState } from "./useCatalogue";
 
 const MemoryTab = lazy(() => import("../memory/MemoryTab"));
 const PermissionsTab = lazy(() => import("../policy/PermissionsTab"));
+const PromptsTab = lazy(() => import("../prompts/PromptsTab"));
 const TerminalSettingsTab = lazy(() => import("../terminal/TerminalSettingsTab"));
 const UsageTab = lazy(() => import("../usage/UsageTab"));
 
@@ -21,6 +22,7 @@ const names: Record<SettingsTab, string> = {
   mcp: "MCP",
   memory: "Memory",
   permissions: "Permissions",
+  prompts: "Prompts",
   terminal: "Terminal",
   usage: "Usage",
 };
@@ -43,6 +45,12 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
       return (
         <Suspense fallback={<Loading />}>
           <PermissionsTab />
+        </Suspense>
+      );
+    case "prompts":
+      return (
+        <Suspense fallback={<Loading />}>
+          <PromptsTab />
         </Suspense>
       );
     case "terminal":

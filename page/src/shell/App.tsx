@@ -15,7 +15,7 @@ import { AutoApproveBanner } from "./AutoApproveBanner";
 import classes from "./App.module.css";
 import { handleKey, useCommands, type Command } from "./commands";
 import { tell } from "./messages";
-import { currentRoute, navigate, onRoute, roomPath, settingsPath, useRoute, waitingPath } from "./router";
+import { currentRoute, navigate, onRoute, roomPath, settingsPath, topicsPath, useRoute, waitingPath } from "./router";
 import { ServerGone } from "./ServerGone";
 import { ServerNotice } from "./ServerNotice";
 import { Shortcuts } from "./Shortcuts";
@@ -27,6 +27,7 @@ const Settings = lazy(() => import("../settings/Settings"));
 const Rooms = lazy(() => import("../servers/Rooms"));
 const Callback = lazy(() => import("../servers/Callback"));
 const Viewer = lazy(() => import("../documents/Viewer"));
+const TopicRoom = lazy(() => import("../topics/TopicRoom"));
 const WaitingRoom = lazy(() => import("../approvals/WaitingRoom"));
 
 /** Below this width the list of conversations is a drawer. */
@@ -86,6 +87,7 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
         enabled: () => document.querySelector("[data-approval]") !== null,
         run: goToApproval,
       },
+      { id: "topics", title: "Topics", group: "Chat", run: () => navigate(topicsPath) },
       { id: "palette", title: "All commands", keys: ["mod+k"], group: "Page", run: () => open("palette") },
       { id: "keys", title: "Keyboard shortcuts", keys: ["?"], group: "Page", run: () => open("keys") },
       { id: "settings", title: "Settings", group: "Page", run: () => navigate(settingsPath("general")) },
@@ -131,6 +133,7 @@ function Page() {
             <Suspense fallback={<Loading />}>
               {route.page === "settings" && <Settings tab={route.tab} />}
               {route.page === "waiting" && <WaitingRoom />}
+              {route.page === "topic" && <TopicRoom key={route.topicId} topicId={route.topicId} />}
               {route.page === "room" && <Rooms room={route.room} />}
               {route.page === "chat" && <Chat itemId={route.itemId} />}
             </Suspense>

@@ -6,6 +6,7 @@ import { ChatSettings } from "./ChatSettings";
 import { GearIcon, HalfIcon, MenuIcon, MoonIcon, SunIcon } from "./icons";
 import { ModelSelector } from "./ModelSelector";
 import { navigate, settingsPath, useRoute } from "./router";
+import { TopicChip } from "../topics/TopicChip";
 import { WorkingFolder } from "./WorkingFolder";
 
 const words: Record<Connection, string> = {
@@ -62,6 +63,7 @@ export function AppBar({ onMenu }: { onMenu: (() => void) | null }) {
       <ConnectionState />
       {route.page === "chat" && (
         <>
+          <TopicChip />
           <WorkingFolder />
           <ChatSettings />
           <PanelButton />

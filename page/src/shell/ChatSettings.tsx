@@ -4,6 +4,7 @@ import type { ConversationSettings } from "../api/types";
 import { changeSettings } from "../store/actions";
 import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
+import { ChoosePrompt } from "../prompts/ChoosePrompt";
 import { BuiltInChoice } from "./BuiltInChoice";
 import { SlidersIcon } from "./icons";
 import { tell } from "./messages";
@@ -49,6 +50,11 @@ function Fields({ id, settings }: { id: string | null; settings: ConversationSet
   useEffect(() => save, []);
   return (
     <Stack gap="sm">
+      <ChoosePrompt id={id} onChosen={({ prompt, systemPrompt }) => {
+          saved.current = { ...saved.current, prompt, systemPrompt };
+          edit({ prompt, systemPrompt });
+        }}
+      />
       <SystemPrompt settings={draft} description="What the model is told before the conversation." onChange={edit} onBlur={save} />
       <Temperature settings={draft} onChange={edit} onBlur={save} />
       <MaxTokens settings={draft} onChange={edit} onBlur={save} />

@@ -133,3 +133,5 @@ export const NearbyIcon = icon(
 );
 export const VerifiedIcon = ringed("M8.5 12.2l2.4 2.4 4.6-4.8");
 export const BackIcon = icon(<path d="M15 6l-6 6 6 6" />);
+export const TopicIcon = icon(<path d="M4.5 4.5h7l8 8-7 7-8-8zM8.5 8.5v.1" />);
+export const SparkIcon = icon(<path d="M12 4l1.8 5.2L19 11l-5.2 1.8L12 18l-1.8-5.2L5 11l5.2-1.8zM19 16.5v4M17 18.5h4" />);

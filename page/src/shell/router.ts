@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-export const settingsTabs = ["general", "models", "mcp", "memory", "permissions", "terminal", "usage"] as const;
+export const settingsTabs = ["general", "models", "mcp", "memory", "permissions", "prompts", "terminal", "usage"] as const;
 export type SettingsTab = (typeof settingsTabs)[number];
 
 /** Rooms about the MCP servers, beside the chat. */
@@ -11,6 +11,7 @@ export type Route =
   | { page: "chat"; conversationId: string | null; itemId: string | null }
   | { page: "settings"; tab: SettingsTab }
   | { page: "waiting" }
+  | { page: "topic"; topicId: string | null }
   | { page: "callback" }
   | { page: "room"; room: Room };
 
@@ -25,6 +26,8 @@ export function parseRoute(path: string, query = ""): Route {
   }
   if (path === callbackPath) return { page: "callback" };
   if (first === "waiting" && !second) return { page: "waiting" };
+  if (first === "topic" && second) return { page: "topic", topicId: decodeURIComponent(second) };
+  if (first === "topics" && !second) return { page: "topic", topicId: null };
   const room = rooms.find((name) => name === first);
   if (room && !second) return { page: "room", room };
   const itemId = new URLSearchParams(query).get("item");
@@ -34,6 +37,8 @@ export function parseRoute(path: string, query = ""): Route {
 export const conversationPath = (id: string) => `/c/${encodeURIComponent(id)}`;
 export const itemPath = (id: string, itemId: string) => `${conversationPath(id)}?item=${encodeURIComponent(itemId)}`;
 export const waitingPath = "/waiting";
+export const topicsPath = "/topics";
+export const topicPath = (id: string) => `/topic/${encodeURIComponent(id)}`;
 export const roomPath = (room: Room) => `/${room}`;
 export const settingsPath = (tab: SettingsTab) => `/settings/${tab}`;
 export const keyPath = (serverId: string) => `${settingsPath("mcp")}?key=${encodeURIComponent(serverId)}`;

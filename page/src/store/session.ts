@@ -10,6 +10,7 @@ import { askFor, hear, isAboutServer, toast } from "./servers";
 import { answerHeld, holdAnswer } from "./signInAnswer";
 import { FeedSocket } from "./socket";
 import { getState, setState } from "./store";
+import { hearOfTodos } from "./todos";
 
 /** A tab that was away this long may hold a connection that died in its sleep. */
 const STALE_AFTER_MS = 30_000;
@@ -48,6 +49,10 @@ function receive(frame: SocketFrame): void {
       return setState({ models: frame.models });
     case "servers":
       return hear(frame.servers);
+    case "topics":
+      return setState({ topics: frame.topics.topics });
+    case "todos":
+      return hearOfTodos(frame.topicId, frame.todos);
     case "notice":
       if (isAboutServer(frame)) return toast(frame);
       // Whether the rules can be read is part of the settings: also of a page that is opened later.
@@ -92,6 +97,7 @@ function lists(state: PageState) {
     config: state.config,
     providers: state.providers,
     builtInTools: state.builtInTools,
+    topics: state.topics.topics,
   };
 }
 

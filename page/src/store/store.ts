@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 import type { PendingApproval } from "../api/authority";
-import type { BuiltInTool, Conversation, ConfigView, ConversationSettings, ModelList, ProviderView, ServerList, SocketFrame } from "../api/types";
+import type { BuiltInTool, Conversation, ConfigView, ConversationSettings, ModelList, ProviderView, ServerList, SocketFrame, Topic } from "../api/types";
 import type { ContextLedger } from "../api/types";
 import type { ConversationState } from "./conversation";
 
@@ -36,6 +36,8 @@ export interface AppState {
   providers: readonly ProviderView[];
   /** The built-in tools, in the order in which models get them. */
   builtInTools: readonly BuiltInTool[];
+  /** What conversations share, by name. */
+  topics: readonly Topic[];
   /** The open conversation; null on the start page. */
   open: ConversationState | null;
   /** What fills the window of the conversation that was last asked about. */
@@ -81,6 +83,7 @@ const initial: AppState = {
   config: null,
   providers: [],
   builtInTools: [],
+  topics: [],
   open: null,
   ledger: null,
   opening: false,

@@ -14,6 +14,17 @@ function draw(conversationId: string, list: TodoList): void {
   setState((now) => (now.open?.conversation.id === conversationId ? { open: { ...now.open, todos: list } } : {}));
 }
 
+/** Take over what another conversation of the same topic did to the list that they share. */
+export function hearOfTodos(topicId: string, list: TodoList): void {
+  const { open } = getState();
+  if (open?.conversation.settings.topicId === topicId) draw(open.conversation.id, newerTodos(open.todos, { todos: list }));
+}
+
+/** Show the list of the place that a conversation has moved to, whenever that was last changed. */
+export async function takeTodos(conversationId: string): Promise<void> {
+  draw(conversationId, await hands.todos(conversationId));
+}
+
 /** Look whether the list was changed elsewhere: at another device nothing tells of what a person ticked. */
 export async function lookAtTodos(): Promise<void> {
   const { open } = getState();

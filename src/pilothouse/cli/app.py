@@ -124,6 +124,10 @@ _ALLOW = (
     "OPERATION:PATH for a path outside; may be given more than once."
 )
 _TEMPERATURE = "How freely the conversation's answers are worded: 0 always takes the likeliest word."
+_PROMPT = "One of your prompts, by its name, in place of the system prompt."
+_VAR = "What a variable of that prompt is; may be given more than once."
+_MINI = "Switch this mini prompt on in the conversation; may be given more than once."
+_TOPIC = "Put the conversation into this topic, by its name or its id."
 _IMAGE = "Send this image along, `-` for one that is piped in; may be given more than once."
 
 
@@ -136,6 +140,10 @@ class ChatForm:
         str | None, given("--conversation", "-c", help="Go on with this conversation, by its id.")
     ] = None
     system: Annotated[str | None, given("--system", "-s", help="The conversation's system prompt.")] = None
+    prompt: Annotated[str | None, given(metavar="NAME", help=_PROMPT)] = None
+    var: Annotated[list[str] | None, given(metavar="NAME=VALUE", help=_VAR)] = None
+    mini: Annotated[list[str] | None, given(metavar="NAME", help=_MINI)] = None
+    topic: Annotated[str | None, given(metavar="NAME", help=_TOPIC)] = None
     folder: Annotated[str | None, given("--folder", "-f", metavar="DIR", help="The folder that it works in.")] = None
     mode: Annotated[str | None, given(metavar="MODE", help=_MODE)] = None
     server: Annotated[list[str] | None, given(metavar="NAME[:TOOL,TOOL]", help=_SERVER)] = None
@@ -350,6 +358,8 @@ GROUPS = {
     "conversations": ("conversations", "List, show, search, export and import conversations."),
     "documents": ("documents", "Add, list, search, show and remove documents."),
     "terminal": ("terminals", "See and stop what runs in a conversation's terminal."),
+    "topic": ("topics", "List, make, rename and remove topics."),
+    "prompt": ("prompts", "List and show your prompts and mini prompts, and find their files."),
     "policy": ("policy", "List, add, remove and try rules about what may be done."),
     "grants": ("grants", "List, give and withdraw what is allowed for a while."),
     "audit": ("audit", "Export the record of what was done, and verify it."),

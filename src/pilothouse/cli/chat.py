@@ -30,6 +30,7 @@ from pilothouse.types.conversations import Conversation, ConversationSettings, c
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.home_paths import at_home
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.json import JsonObject
 from pilothouse.types.runs import Run
 from pilothouse.types.selection import Selection
 
@@ -76,9 +77,10 @@ async def chat(request: RunRequest) -> int:
     from pilothouse.cli.line_editor import new_session, read_message
 
     async with connect_host(tell=aside_only) as api:
-        chatting = ChatSession(api, request)
+        settings = await settings_of(api, request)
+        chatting = ChatSession(api, request, settings)
         if request.conversation is not None:
-            chatting.conversation = await open_conversation(api, request.conversation, settings_of(request))
+            chatting.conversation = await open_conversation(api, request.conversation, settings)
         chatting.selection = await choose_servers(api, request.server)
         await chatting.welcome()
         session = new_session(COMMANDS, chatting.values())
@@ -94,11 +96,11 @@ async def chat(request: RunRequest) -> int:
 class ChatSession:
     """The state of a chat: which conversation, which model."""
 
-    def __init__(self, api: ClientApi, request: RunRequest) -> None:
+    def __init__(self, api: ClientApi, request: RunRequest, settings: JsonObject) -> None:
         self._api = api
         self._model = model_name(request.model)
         self._system = request.system
-        self._settings = settings_of(request)
+        self._settings = settings
         self._allow = request.allow
         # Said with each message; None leaves it to the conversation.
         self._thinking = request.thinking

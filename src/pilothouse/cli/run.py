@@ -33,6 +33,11 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     conversation: str | None = None
     system: str | None = None
+    # One of the person's prompts, its variables as NAME=VALUE, and the mini prompts that are on.
+    prompt: str | None = None
+    var: tuple[str, ...] = ()
+    mini: tuple[str, ...] = ()
+    topic: str | None = None
     folder: str | None = None
     mode: str | None = None
     # As they were typed: NAME or NAME:TOOL,TOOL.
@@ -46,15 +51,20 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     json: bool = False
 
 
-def settings_of(request: RunRequest) -> JsonObject:
+async def settings_of(api: ClientApi, request: RunRequest) -> JsonObject:
     """Return what was chosen for the conversation."""
-    return chosen(
+    settings = chosen(
         system=request.system,
         folder=request.folder,
         mode=request.mode,
         temperature=request.temperature,
         max_tokens=request.max_tokens,
     )
+    if not (request.prompt or request.var or request.mini or request.topic):
+        return settings
+    from pilothouse.cli.topics import said_of
+
+    return settings | await said_of(api, request)
 
 
 async def run(request: RunRequest) -> int:
@@ -108,7 +118,7 @@ async def _selection(api: ClientApi, servers: Sequence[str]) -> Selection | None
 
 
 async def _conversation(api: ClientApi, request: RunRequest, model: str | None) -> Conversation:
-    settings = settings_of(request)
+    settings = await settings_of(api, request)
     if request.conversation is None:
         return await begin_conversation(api, settings | chosen(model=model))
     opened = await open_conversation(api, request.conversation, settings)

@@ -13,6 +13,8 @@ from pilothouse.host.context import ContextKeeper
 from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.modes import harmless
 from pilothouse.host.new_conversations import check_folder, check_model
+from pilothouse.host.prompts import ChosenPrompts
+from pilothouse.host.topics import TopicService
 from pilothouse.types import limits
 from pilothouse.types.api import (
     ConversationPage,
@@ -36,12 +38,14 @@ _DAY = 86_400.0
 class ConversationService(Conversations):
     """Conversations, as the store keeps them."""
 
-    def __init__(self, parts: Parts, dependencies: Dependencies, runs: Runs) -> None:
+    def __init__(self, parts: Parts, dependencies: Dependencies, runs: Runs, topics: TopicService) -> None:
         self._records = parts.records
         self._feed = parts.feed
         self._dependencies = dependencies
         self._modes = parts.modes
         self._runs = runs
+        self._topics = topics
+        self._prompts = ChosenPrompts(parts.records, dependencies.models, dependencies.prompts.source)
         self._context = ContextKeeper(parts, dependencies.models)
 
     async def page_state(self, owner: str, conversation: str | None = None) -> PageState:
@@ -60,10 +64,13 @@ class ConversationService(Conversations):
             snapshot=snapshot,
             providers=self._dependencies.providers(),
             built_in_tools=tuple(tool for tool in TOOLS if tool.label and not tool.for_finding),
+            topics=await self._topics.list(owner),
         )
 
-    async def list(self, owner: str, limit: int = 50, cursor: str | None = None) -> ConversationPage:
-        return await self._records.conversations(owner, limit, cursor)
+    async def list(
+        self, owner: str, limit: int = 50, cursor: str | None = None, topic: str | None = None
+    ) -> ConversationPage:
+        return await self._records.conversations(owner, limit, cursor, topic)
 
     async def create(self, owner: str, body: NewConversation) -> Conversation:
         now = time.time()
@@ -71,8 +78,9 @@ class ConversationService(Conversations):
         if body.settings is not None and body.settings.model_id is not None:
             await check_model(self._dependencies.models, body.settings.model_id)
         given = body.settings or harmless(await self._dependencies.settings.usual(owner))
-        settings = self._modes.begun(await self._checked(given))
-        return await self._records.add_conversation(
+        prompted = await self._prompts.begun(owner, await self._checked(given), usual=body.settings is None)
+        settings = self._modes.begun(prompted)
+        made = await self._records.add_conversation(
             Conversation(
                 id=new_id("c"),
                 owner=owner,
@@ -84,6 +92,9 @@ class ConversationService(Conversations):
                 last_seq=0,
             )
         )
+        if settings.topic_id is not None:
+            await self._topics.changed(owner)
+        return made
 
     async def get(self, owner: str, conversation_id: str, limit: int = limits.SNAPSHOT_ITEMS) -> ConversationSnapshot:
         kept = await self._records.snapshot(owner, conversation_id, limit)
@@ -101,6 +112,10 @@ class ConversationService(Conversations):
         if body.settings is not None and body.settings.model_id is not None:
             await self._check_change(owner, conversation_id, body.settings.model_id)
         settings = await self._checked(body.settings) if body.settings is not None else None
+        before = None
+        if settings is not None:
+            before = await self._records.conversation(owner, conversation_id)
+            settings = await self._prompts.changed(before, settings)
         title = titles.clean(body.title) if body.title is not None else None
         if title == "":
             raise PilothouseError("bad_request", "A title needs at least one character.")
@@ -112,7 +127,12 @@ class ConversationService(Conversations):
                 return now
             return msgspec.structs.replace(now, settings=self._modes.changed(now.settings, settings))
 
-        return await self._records.change_conversation(owner, conversation_id, change)
+        after = await self._records.change_conversation(owner, conversation_id, change)
+        if before is not None and after.settings.topic_id != before.settings.topic_id:
+            if after.settings.topic_id is not None:
+                await self._dependencies.todos.joined(conversation_id, after.settings.topic_id)
+            await self._topics.changed(owner)
+        return after
 
     async def _check_change(self, owner: str, conversation_id: str, model_id: str) -> None:
         """Raise for a model that is not there; one that was removed meanwhile is no hindrance to other changes."""

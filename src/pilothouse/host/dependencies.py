@@ -14,11 +14,13 @@ from pilothouse.types.host_documents import Documents
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_memories import Memories
+from pilothouse.types.host_prompts import MiniPrompts, Prompts
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.meaning import Meaning
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import ModelSource
+from pilothouse.types.prompts import PromptSource
 from pilothouse.types.records import QueueLimits
 from pilothouse.types.searching import IndexView
 from pilothouse.types.selection import ServerName
@@ -43,6 +45,14 @@ class HeldDocuments(msgspec.Struct, frozen=True):
     shelf: Lazy[DocumentShelf]
 
 
+class PromptParts(msgspec.Struct, frozen=True):
+    """Who keeps the person's prompts; each is loaded when someone asks."""
+
+    source: Lazy[PromptSource]
+    prompts: Lazy[Prompts]
+    mini_prompts: Lazy[MiniPrompts]
+
+
 class Dependencies(msgspec.Struct, frozen=True):
     """Who answers for the models, the settings and the servers."""
 
@@ -61,6 +71,7 @@ class Dependencies(msgspec.Struct, frozen=True):
     release: Callable[[Sequence[str]], Awaitable[None]]
     todos: TodoLists
     memories: Lazy[Memories]
+    prompts: PromptParts
     permissions: AuthorityAdmin
     undo: Undo
     terminals: Lazy[TerminalHost]

@@ -23,6 +23,7 @@ from pilothouse.host.servers import ServerNews
 from pilothouse.host.sessions import Sessions
 from pilothouse.host.terminals import TerminalService
 from pilothouse.host.todos import TodoService
+from pilothouse.host.topics import TopicNews, TopicService
 from pilothouse.host.usage import UsageService
 from pilothouse.types.api import InputFrame, ListFrame, ModelsFrame
 from pilothouse.types.conversations import Conversation
@@ -33,6 +34,7 @@ from pilothouse.types.host_documents import Documents
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_memories import Memories
+from pilothouse.types.host_prompts import MiniPrompts, Prompts
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.notifications import Notification
@@ -63,12 +65,16 @@ class HostService(ClientApi):
         self.documents = realised(Documents, _method_of(dependencies.documents.service))
         self.runs: RunService = RunService(records, engine, dependencies)
         self.questions: QuestionService = QuestionService(records, engine, dependencies.permissions, parts.results)
-        self.conversations = ConversationService(parts, dependencies, self.runs)
+        self.topics = TopicService(records, feed)
+        self.topic_news = TopicNews(records, feed)
+        self.conversations = ConversationService(parts, dependencies, self.runs, self.topics)
         self.permissions: PermissionService = PermissionService(
             records, dependencies.permissions, feed, dependencies.server_names, parts.settings
         )
         self.terminals: TerminalService = TerminalService(records, dependencies.terminals)
         self.todos = TodoService(records, dependencies.todos)
+        self.prompts = realised(Prompts, _method_of(dependencies.prompts.prompts))
+        self.mini_prompts = realised(MiniPrompts, _method_of(dependencies.prompts.mini_prompts))
         self.changes = ChangeService(records, dependencies.undo)
         self.indexes = IndexService(records, dependencies.index)
         self.exchange = ExchangeService(records)
@@ -143,6 +149,7 @@ class HostService(ClientApi):
         """Wait for what is on its way to the pages."""
         await self.server_news.stop()
         await self._readiness.close()
+        await self.topic_news.close()
         if self._tasks:
             await asyncio.wait(self._tasks)
 

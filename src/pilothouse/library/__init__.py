@@ -16,11 +16,13 @@ import msgspec
 
 from pilothouse.connection import connect_host
 from pilothouse.host.following import Following, Texts, all_items
+from pilothouse.host.named_topics import topic_named
 from pilothouse.host.new_conversations import begin_conversation, chosen, model_name
 from pilothouse.host.selection import choose
 from pilothouse.library.documents import Documents
 from pilothouse.library.registries import Registries
 from pilothouse.library.servers import Servers
+from pilothouse.library.topics import OwnPrompts, Prompts, Topics
 from pilothouse.types import limits
 from pilothouse.types.api import Answer as Reply
 from pilothouse.types.api import (
@@ -92,6 +94,21 @@ class Host:
     def registries(self) -> Registries:
         return Registries(self.api)
 
+    @property
+    def topics(self) -> Topics:
+        """Return the topics that conversations share."""
+        return Topics(self.api)
+
+    @property
+    def prompts(self) -> OwnPrompts:
+        """Return the person's prompts."""
+        return OwnPrompts(self.api.prompts)
+
+    @property
+    def mini_prompts(self) -> Prompts:
+        """Return the mini prompts, which are switched on in conversations."""
+        return Prompts(self.api.mini_prompts)
+
     async def start(
         self,
         *,
@@ -99,14 +116,21 @@ class Host:
         system: str | None = None,
         title: str | None = None,
         servers: Sequence[str] | None = None,
+        topic: str | None = None,
+        prompts: ChosenPrompts | None = None,
     ) -> Chat:
         """Start a conversation; what is not given is as the active profile has it.
 
-        `servers` names the MCP servers it uses and no others, each as "name" or "name:tool,tool".
+        `servers` names the MCP servers it uses and no others, each as "name" or "name:tool,tool"; `topic` is the name
+        or the id of one that there is.
         """
         settings = chosen(model=model, system=system)
         if servers is not None:
             settings["selection"] = choose(servers)
+        if topic is not None:
+            settings["topic_id"] = (await topic_named(self.api, topic)).id
+        if prompts is not None:
+            settings |= prompts.settings()
         return Chat(self.api, await begin_conversation(self.api, settings, title=title))
 
     async def conversation(self, conversation_id: str) -> Chat:
@@ -131,6 +155,20 @@ class Host:
     async def search(self, query: str) -> Sequence[SearchHit]:
         """Find conversations by their words, then by what they mean (`similar`)."""
         return (await self.api.conversations.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)).hits
+
+
+class ChosenPrompts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a conversation is told besides: one of the person's prompts, and the mini prompts that are on."""
+
+    # In place of the system prompt, by its name, and what its variables are given.
+    prompt: str | None = None
+    values: dict[str, str] = msgspec.field(default_factory=dict)
+    mini: Sequence[str] = ()
+
+    def settings(self) -> JsonObject:
+        """Return them as a conversation has them."""
+        own = {"prompt": self.prompt, "prompt_values": self.values} if self.prompt is not None else {}
+        return {**own, "mini_prompts": tuple(self.mini)}
 
 
 class Tools(msgspec.Struct, frozen=True, kw_only=True):

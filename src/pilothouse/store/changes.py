@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from pilothouse.store import parts, queue_limit, reading, receipts, rows, search
+from pilothouse.store import parts, queue_limit, reading, receipts, rows, search, topics
 from pilothouse.store.nul_characters import cleaned
 from pilothouse.store.statements import Statement
 from pilothouse.store.writer import Transaction
@@ -29,6 +29,7 @@ _RUN = Statement("SELECT body FROM runs WHERE id = :id")
 
 def add_conversation(tx: Transaction, conversation: Conversation) -> Conversation:
     """Insert a conversation and its first event."""
+    topics.check_joined(tx, conversation.owner, None, conversation.settings.topic_id)
     rows.add_conversation(tx.connection, conversation)
     return announce(tx, conversation)
 
@@ -47,6 +48,7 @@ def change_conversation(
     after = change(before)
     if after == before:
         return before
+    topics.check_joined(tx, owner, before.settings.topic_id, after.settings.topic_id)
     return announce(tx, msgspec.structs.replace(after, updated_at=tx.now))
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 
 import msgspec
 
-from pilothouse.store import fold, inline_images, packing, rows, todos
+from pilothouse.store import fold, inline_images, packing, rows, todos, topics
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.types import limits
 from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage
@@ -18,11 +18,14 @@ from pilothouse.types.items import Item, read
 from pilothouse.types.paging import place_of
 from pilothouse.types.records import Briefing
 from pilothouse.types.runs import Run, RunStatus
+from pilothouse.types.topics import place_of_todos
 
 _OF_OWNER = f"{rows.CONVERSATIONS} WHERE owner = :owner AND deleted_at IS NULL"
 _IN_ORDER = "ORDER BY updated_at DESC, id DESC LIMIT :limit"
 _LISTED = Statement(f"{_OF_OWNER} {_IN_ORDER}")
 _LISTED_AFTER = Statement(f"{_OF_OWNER} AND (updated_at, id) < (:at, :id) {_IN_ORDER}")
+_IN_TOPIC = Statement(f"{_OF_OWNER} AND settings LIKE :like {_IN_ORDER}")
+_IN_TOPIC_AFTER = Statement(f"{_OF_OWNER} AND settings LIKE :like AND (updated_at, id) < (:at, :id) {_IN_ORDER}")
 _ITEMS = Statement(
     "SELECT body FROM items WHERE conversation_id = :id AND position < :before ORDER BY position DESC LIMIT :limit"
 )
@@ -53,14 +56,19 @@ _NEXT_QUEUED = Statement(
 )
 
 
-def conversations(connection: Connection, owner: str, limit: int, cursor: str | None) -> ConversationPage:
-    """Return a page of the list; the cursor is the last one's time and id."""
+def conversations(
+    connection: Connection, owner: str, limit: int, cursor: str | None, topic: str | None = None
+) -> ConversationPage:
+    """Return a page of the list, or of those in a topic; the cursor is the last one's time and id."""
     asked: dict[str, object] = {"owner": owner, "limit": limit + 1}
+    if topic is not None:
+        asked["like"] = topics.like(topics.topic(connection, owner, topic).id)
     if cursor is None:
-        found = _LISTED.rows(connection, asked)
+        found = (_LISTED if topic is None else _IN_TOPIC).rows(connection, asked)
     else:
         at, last_id = place_of(cursor, float, str)
-        found = _LISTED_AFTER.rows(connection, asked | {"at": at, "id": last_id})
+        after = _LISTED_AFTER if topic is None else _IN_TOPIC_AFTER
+        found = after.rows(connection, asked | {"at": at, "id": last_id})
     page = tuple(map(rows.conversation_from, found[:limit]))
     more = f"{page[-1].updated_at!r}~{page[-1].id}" if len(found) > limit else None
     return ConversationPage(conversations=page, next=more)
@@ -81,7 +89,7 @@ def snapshot(connection: Connection, owner: str, conversation_id: str, limit: in
         runs=tuple(runs),
         last_seq=conversation.last_seq,
         has_earlier=page.has_earlier,
-        todos=todos.todos(connection, conversation_id),
+        todos=todos.todos(connection, place_of_todos(conversation_id, conversation.settings)),
     )
 
 

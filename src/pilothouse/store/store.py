@@ -31,6 +31,7 @@ from pilothouse.store import (
 from pilothouse.store import grants as passing
 from pilothouse.store import memories as remembered
 from pilothouse.store import todos as todo_lists
+from pilothouse.store import topics as topic_rows
 from pilothouse.store.database import Database
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Publish, Transaction, Writer
@@ -209,6 +210,15 @@ class Store:
             limits.MEMORY_SEARCH_TIME,
             "This search takes too long. Take fewer or rarer words.",
         )
+    # --- topics ---
+
+    settings = _looks(topic_rows.settings)
+    topic = _reads(topic_rows.topic)
+    topics = _reads(topic_rows.topics)
+    add_topic = _joins(topic_rows.add)
+    change_topic = _joins(topic_rows.change)
+    delete_topic = _joins(topic_rows.delete)
+    restore_topic = _joins(topic_rows.restore)
 
     # --- what was used ---
 
@@ -315,6 +325,7 @@ class Store:
         await self._database.write(usage.forget)
         await self._database.write(remembered.forget)
         await self._database.write(lambda c: documents.remove_old(c, now - limits.UNDO_DELETE_DAYS * _DAY))
+        await self._database.write(lambda c: topic_rows.purge(c, now - limits.UNDO_DELETE_DAYS * _DAY))
         await self.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
 
     async def retain(self, wanted: Retention) -> int:

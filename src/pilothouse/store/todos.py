@@ -1,4 +1,4 @@
-"""The lists of todos: one row for each conversation."""
+"""The lists of todos: one row for each conversation, and for each topic one that its conversations share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Transaction
-from pilothouse.types.events import Event
+from pilothouse.types.events import ItemCreated
 from pilothouse.types.json import encode
 from pilothouse.types.todos import TodoList
 
@@ -23,20 +23,20 @@ _ADD = Statement(
 )
 
 
-def todos(connection: Connection, conversation_id: str) -> TodoList:
-    """Return a conversation's list."""
-    body = _LIST.first(connection, {"id": conversation_id})
+def todos(connection: Connection, place: str) -> TodoList:
+    """Return the list of a conversation or a topic."""
+    body = _LIST.first(connection, {"id": place})
     return _decoder.decode(body) if body is not None else TodoList()
 
 
 def keep(
-    tx: Transaction, conversation_id: str, new: TodoList, *, instead_of: float, events: Sequence[Event] = ()
+    tx: Transaction, place: str, new: TodoList, *, instead_of: float, recorded: Sequence[ItemCreated] = ()
 ) -> bool:
     """Replace the list as it was at a time; False when it has changed since."""
-    values: dict[str, object] = {"id": conversation_id, "body": encode(new), "at": new.updated_at}
+    values: dict[str, object] = {"id": place, "body": encode(new), "at": new.updated_at}
     replaced = _REPLACE.run(tx.connection, values | {"before": instead_of})
     if not replaced and (instead_of or not _ADD.run(tx.connection, values)):
         return False
-    if events:
-        tx.append(conversation_id, events)
+    for event in recorded:
+        tx.append(event.item.conversation_id, [event])
     return True

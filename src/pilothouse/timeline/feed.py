@@ -16,7 +16,7 @@ import msgspec
 
 from pilothouse.timeline.store_outages import store_is_well, wait_for_store
 from pilothouse.types import limits
-from pilothouse.types.api import InputFrame, ListFrame, NoticeFrame
+from pilothouse.types.api import InputFrame, ListFrame, NoticeFrame, TodosFrame
 from pilothouse.types.errors import PASSING, PilothouseError
 from pilothouse.types.events import ItemDelta, ItemUpdated, event_decoder, utf16_length
 from pilothouse.types.feed import FeedEvent, Lagged
@@ -167,6 +167,8 @@ def _about(change: ListChange) -> tuple[object, ...]:
             return InputFrame, change.item_id
         case NoticeFrame():
             return NoticeFrame, change.code
+        case TodosFrame():
+            return TodosFrame, change.topic_id
         case _:
             return (type(change),)
 

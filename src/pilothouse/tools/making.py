@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from pilothouse.types.memories import MemoryKeeper
     from pilothouse.types.documents import DocumentRecords, DocumentShelf
     from pilothouse.types.lazy import Lazy
+    from pilothouse.types.prompts import PromptSource
     from pilothouse.types.records import Records
     from pilothouse.types.settings import Settings
+    from pilothouse.types.topics import SettingsNow
 
 
 class DocumentParts(msgspec.Struct, frozen=True):
@@ -48,6 +50,9 @@ class ToolParts(msgspec.Struct, frozen=True):
     meaning: Meaning
     memory: MemoryKeeper
     documents: DocumentParts
+    # The person's prompts, and what the conversation is set to.
+    prompts: Lazy[PromptSource]
+    settings_now: SettingsNow
 
 
 class FolderToolParts(ToolParts, frozen=True):

@@ -24,6 +24,7 @@ from pilothouse.types.settings import Settings
 from pilothouse.types.terminals import SandboxView
 from pilothouse.types.todos import TodoList
 from pilothouse.types.tool_names import BuiltInTool
+from pilothouse.types.topics import TopicList
 
 
 class Health(Frozen, frozen=True):
@@ -334,6 +335,7 @@ class PageState(Frozen, frozen=True):
     # What can be chosen: the providers by name, and the built-in tools in the order in which models get them.
     providers: tuple[ProviderView, ...] = ()
     built_in_tools: tuple[BuiltInTool, ...] = ()
+    topics: TopicList = TopicList(topics=())
 
 
 # --- the page's WebSocket ------------------------------------------------------------------------
@@ -399,6 +401,19 @@ class InputFrame(msgspec.Struct, frozen=True, tag_field="op", tag="input", renam
     open: bool = True
 
 
+class TopicsFrame(msgspec.Struct, frozen=True, tag_field="op", tag="topics", rename="camel"):
+    """The topics changed."""
+
+    topics: TopicList
+
+
+class TodosFrame(msgspec.Struct, frozen=True, tag_field="op", tag="todos", rename="camel"):
+    """The todos that the conversations of a topic share changed in one of them."""
+
+    topic_id: str
+    todos: TodoList
+
+
 class LaggedFrame(msgspec.Struct, frozen=True, tag_field="op", tag="lagged", rename="camel"):
     """The reader fell too far behind; it must take a new snapshot."""
 
@@ -414,5 +429,14 @@ class ProblemFrame(msgspec.Struct, frozen=True, tag_field="op", tag="problem", r
 
 
 SocketFrame = (
-    EventsFrame | ListFrame | ModelsFrame | ServersFrame | NoticeFrame | InputFrame | LaggedFrame | ProblemFrame
+    EventsFrame
+    | ListFrame
+    | ModelsFrame
+    | ServersFrame
+    | TopicsFrame
+    | TodosFrame
+    | NoticeFrame
+    | InputFrame
+    | LaggedFrame
+    | ProblemFrame
 )

@@ -39,6 +39,8 @@ from pilothouse.types.api import (
     PartData,
     SearchResult,
     ServersFrame,
+    TodosFrame,
+    TopicsFrame,
 )
 from pilothouse.types.authority import (
     AuditReport,
@@ -60,7 +62,9 @@ from pilothouse.types.host_documents import Documents
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_memories import Memories
+from pilothouse.types.host_prompts import MiniPrompts, Prompts
 from pilothouse.types.host_servers import Servers
+from pilothouse.types.host_topics import Topics
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.paging import FIRST, Cursor, Limit, Page
 from pilothouse.types.runs import Run
@@ -83,7 +87,7 @@ LOCAL_OWNER = "local"
 
 # Everything that was at hand, in order; empty when nothing happened for FEED_PING seconds.
 FeedBatch = Sequence[FeedEvent]
-ListChange = ListFrame | ModelsFrame | ServersFrame | NoticeFrame | InputFrame
+ListChange = ListFrame | ModelsFrame | ServersFrame | TopicsFrame | TodosFrame | NoticeFrame | InputFrame
 # A number that counts something from nothing on.
 Count = Annotated[int, Meta(ge=0)]
 # How many days back from today, which is the first of them.
@@ -107,8 +111,10 @@ class Conversations(Service):
         """Find titles and messages by their words, and messages by what they mean."""
 
     @verb("list_conversations", "GET", "/api/conversations")
-    async def list(self, owner: str, limit: Limit = 50, cursor: Cursor | None = None) -> ConversationPage:
-        """Conversations, most recently used first."""
+    async def list(
+        self, owner: str, limit: Limit = 50, cursor: Cursor | None = None, topic: str | None = None
+    ) -> ConversationPage:
+        """Conversations, or those of a topic, most recently used first."""
 
     @verb("create_conversation", "POST", "/api/conversations", Options(status=201))
     async def create(self, owner: str, body: NewConversation) -> Conversation:
@@ -460,6 +466,9 @@ class ClientApi:
     questions: Questions
     todos: Todos
     memories: Memories
+    topics: Topics
+    prompts: Prompts
+    mini_prompts: MiniPrompts
     permissions: Permissions
     changes: Changes
     terminals: Terminals

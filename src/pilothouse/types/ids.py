@@ -6,8 +6,8 @@ import secrets
 import time
 from typing import Literal
 
-# c conversation, d document, r run, i item, s session, p replica process, f change, g grant, u rule, m memory.
-Prefix = Literal["c", "d", "r", "i", "s", "p", "f", "g", "u", "m"]
+# c conversation, d document, r run, i item, s session, p replica process, f change, g grant, u rule, m memory, t topic.
+Prefix = Literal["c", "d", "r", "i", "s", "p", "f", "g", "u", "m", "t"]
 
 
 def new_id(prefix: Prefix) -> str:

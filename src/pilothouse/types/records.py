@@ -20,8 +20,8 @@ from pilothouse.types.api import (
 )
 from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApprovals
 from pilothouse.types.changes import ChangeList, KeptChange
-from pilothouse.types.conversations import Conversation
-from pilothouse.types.events import Event
+from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.events import Event, ItemCreated
 from pilothouse.types.exchange import Imported
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Call, Item
@@ -31,6 +31,7 @@ from pilothouse.types.ports import Part
 from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run, RunStatus
 from pilothouse.types.todos import TodoList
+from pilothouse.types.topics import TopicRecords
 from pilothouse.types.usage import DaySpending, RequestUsage, UsageRows, Used
 
 
@@ -87,7 +88,7 @@ class KeptResult(msgspec.Struct, frozen=True):
     start: int = 0
 
 
-class Records(Protocol):
+class Records(TopicRecords, Protocol):
     """The database, as one set of verbs. Every write is kept and published when its call returns.
 
     What is promised is on disk by then. A power cut can take the rest, from some moment on: what a run does again,
@@ -100,8 +101,13 @@ class Records(Protocol):
     async def conversation(self, owner: str, conversation_id: str, *, deleted: bool = False) -> Conversation:
         """Return one conversation."""
 
-    async def conversations(self, owner: str, limit: int, cursor: str | None) -> ConversationPage:
-        """Return conversations, most recently used first."""
+    async def conversations(
+        self, owner: str, limit: int, cursor: str | None, topic: str | None = None
+    ) -> ConversationPage:
+        """Return conversations, or those of a topic, most recently used first."""
+
+    async def settings(self, conversation_id: str) -> ConversationSettings:
+        """Return what a conversation is set to, for whoever works for it; of one that is gone the default."""
 
     async def change_conversation(
         self, owner: str, conversation_id: str, change: Callable[[Conversation], Conversation], *, deleted: bool = False
@@ -217,13 +223,13 @@ class Records(Protocol):
     async def count_older(self) -> bool:
         """Count a part of what was used before it was counted by day; tell whether there may be more."""
 
-    async def todos(self, conversation_id: str) -> TodoList:
-        """Return the list; empty when there is none."""
+    async def todos(self, place: str) -> TodoList:
+        """Return the list of a conversation or a topic; empty when there is none."""
 
     async def keep_todos(
-        self, conversation_id: str, new: TodoList, *, instead_of: float, events: Sequence[Event] = ()
+        self, place: str, new: TodoList, *, instead_of: float, recorded: Sequence[ItemCreated] = ()
     ) -> bool:
-        """Replace the list that was last changed at `instead_of`, and append events with it.
+        """Replace the list that was last changed at `instead_of`, and record items with it in their conversations.
 
         False, and nothing is done, when someone else has changed the list since.
         """

@@ -62,6 +62,9 @@ class TodoLists(Protocol):
     async def put(self, conversation_id: str, todos: Sequence[Todo]) -> TodoList:
         """Replace the list by the person's, and record that they did; raise `bad_request` for what breaks a rule."""
 
+    async def joined(self, conversation_id: str, topic_id: str) -> None:
+        """Let a topic without todos begin with those of a conversation that was put into it, which keeps its own."""
+
 
 class Reminder(msgspec.Struct, frozen=True):
     """Something the model is told again, by the name of who reminds."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pilothouse.plugins.guarded import GuardedTool
 from pilothouse.plugins.manager import Plugins
+from pilothouse.prompts.reminders import MiniPromptReminders
 from pilothouse.tools.consolidated import Consolidated
 from pilothouse.tools.document_operations import DocumentReminders
 from pilothouse.tools.making import ToolParts, made
@@ -31,9 +32,14 @@ class CoreTools:
 
     def pilothouse_reminders(self, context: PluginContext) -> Iterable[Reminders]:
         """Return what every model is reminded of."""
-        reminders = TodoReminders(self._parts.todos), DocumentReminders(self._parts.documents.records)
-        # What was stored comes last.
-        return (*reminders, self._stored)
+        parts = self._parts
+        return (
+            TodoReminders(parts.todos),
+            DocumentReminders(parts.documents.records),
+            MiniPromptReminders(parts.prompts, parts.settings_now),
+            # What was stored comes last.
+            self._stored,
+        )
 
 
 class BuiltIns:

@@ -23,7 +23,6 @@ from pilothouse.host.engine import DirectEngine, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
 from pilothouse.host.service import HostService
-from pilothouse.memory.recent import RecentMemories
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
@@ -50,8 +49,6 @@ from pilothouse.store.connections import Connections, hanging
 from pilothouse.store.opening import open_store
 from pilothouse.timeline.feed import Feed
 from pilothouse.timeline.store_outages import patiently, store_is_away, store_is_well
-from pilothouse.tools.making import ToolParts
-from pilothouse.tools.todos.lists import TodoLists
 from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings
@@ -62,11 +59,11 @@ from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import KeptResult, QueueLimits
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
-from pilothouse.wiring.documents import DocumentWiring
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
+from pilothouse.wiring.knowledge import Forgets, Knowledge
 from pilothouse.wiring.meaning import LateMeaning
-from pilothouse.wiring.memory import Remembering
+from pilothouse.wiring.prompts import prompt_parts
 from pilothouse.wiring.servers import Servers
 
 if TYPE_CHECKING:
@@ -177,18 +174,14 @@ async def open_host(
     async with AsyncExitStack() as stack:
         base = await _foundation(stack, home, url, brief=brief)
         folder, config = base.home, base.config
-        meaning = _meaning(stack, base)
-        todos = TodoLists(base.opened.store)
-        memory = Remembering(base, meaning)
         authority = Authority(base)
-        documents = DocumentWiring(base, authority.guard, meaning)
-        minds = (meaning, memory.keeper, documents.for_tools)
-        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, *minds)
-        folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)
-        stack.push_async_callback(folder_tools.close)
-        plugins = _plugins(base, {"core": CoreTools(tools, memory.stored), FOLDER_TOOLS: folder_tools})
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
+        known = Knowledge(base, authority.guard, lambda *todos: service.topic_news.changed(*todos))  # noqa: PLW0108
+        stack.push_async_callback(known.close)
+        folder_tools = FolderTools(base, known.tools, authority.guard, authority.permissions.policy)
+        stack.push_async_callback(folder_tools.close)
+        plugins = _plugins(base, {"core": CoreTools(known.tools, known.memory.stored), FOLDER_TOOLS: folder_tools})
         models = _models(base, plugins, lambda: service.models_changed())  # noqa: PLW0108
         stack.push_async_callback(_close_models)
         built_in = BuiltIns(plugins)
@@ -196,52 +189,48 @@ async def open_host(
         stack.push_async_callback(servers.close)
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
         process = process_name(new_id("p"), one_shot=role != "server")
-        executor = Executor(msgspec.structs.replace(parts, recall=memory.recall), process, titles=not brief)
+        executor = Executor(msgspec.structs.replace(parts, recall=known.memory.recall), process, titles=not brief)
         engine = DirectEngine(executor, parts.settings)
-        settings = _Settings(config, plugins, folder_tools, authority, parts.modes, meaning)
+        settings = _Settings(config, plugins, folder_tools, authority, parts.modes, known.meaning)
+        model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
         dependencies = Dependencies(
-            _model_service(folder, models, lambda: service.models_changed()),  # noqa: PLW0108
-            models,
-            _providers,
-            settings,
-            settings.queue_limits,
-            servers.admin,
-            servers.finding,
-            lambda: servers.admin().names(),
-            servers.release,
-            todos,
-            memory.service,
-            authority.permissions,
-            folder_tools.undo,
-            folder_tools.terminals,
-            folder_tools.view,
-            built_in,
-            prices_from,
-            meaning.admin,
-            meaning,
-            HeldDocuments(documents.service, documents.shelf),
+            models=model_service,
+            model_source=models,
+            providers=_providers,
+            settings=settings,
+            queue_limits=settings.queue_limits,
+            servers=servers.admin,
+            finding=servers.finding,
+            server_names=lambda: servers.admin().names(),
+            release=servers.release,
+            todos=known.todos,
+            memories=known.memory.service,
+            prompts=prompt_parts(known.prompts, base.opened.store, model_service),
+            permissions=authority.permissions,
+            undo=folder_tools.undo,
+            terminals=folder_tools.terminals,
+            index=folder_tools.view,
+            tools=built_in,
+            prices_from=prices_from,
+            meaning=known.meaning.admin,
+            by_meaning=known.meaning,
+            documents=HeldDocuments(known.documents.service, known.documents.shelf),
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
-        await _share(stack, url, base, (todos, memory.recent), service)
+        await _share(stack, url, base, known.remembering, service)
         await _recover(stack, parts, engine, process, alone=url is None, take_over=role != "once")
         if role == "server":
             files: dict[str, JsonStore[Any]] = {"models": models.file, "config": config.file, "policy": authority.file}
 
             def settings_changed() -> None:
                 servers.reconcile()
-                meaning.settings_changed()
+                known.meaning.settings_changed()
 
-            meaning.begin(stack)
+            known.meaning.begin(stack)
             await _keep_house(stack, base, files, folder_tools, service, settings_changed)
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
-
-
-def _meaning(stack: AsyncExitStack, base: Foundation) -> LateMeaning:
-    meaning = LateMeaning(base)
-    stack.push_async_callback(meaning.close)
-    return meaning
 
 
 async def _keep_house(
@@ -391,7 +380,7 @@ async def _share(
     stack: AsyncExitStack,
     url: str | None,
     base: Foundation,
-    known: Sequence[TodoLists | RecentMemories],
+    remembering: Sequence[Forgets],
     service: HostService,
 ) -> None:
     """Hear from other processes on the same database, and tell them; an embedded one has none."""
@@ -402,13 +391,14 @@ async def _share(
     feed = base.feed
 
     def woken(conversation_id: str) -> None:
-        for each in known:
+        for each in remembering:
             each.forget(conversation_id)
         feed.wake(conversation_id)
         service.list_changed(conversation_id)
+        service.topic_news.woken(conversation_id)
 
     def missed() -> None:
-        for each in known:
+        for each in remembering:
             each.forget()
         feed.wake_all()
 

@@ -1,0 +1,1 @@
+"""Prompts and mini prompts: files that people edit, with variables, and what models are told of them."""

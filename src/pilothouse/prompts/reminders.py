@@ -1,0 +1,53 @@
+"""What a model is told of the mini prompts that are on: all of their text, with every message."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from pilothouse.prompts.variables import filled
+from pilothouse.types.lazy import Lazy
+from pilothouse.types.prompts import PromptDetails, PromptSource
+from pilothouse.types.todos import Reminder
+from pilothouse.types.topics import SettingsNow
+
+NAME = "mini prompts"
+_INTRODUCTION = (Path(__file__).parent / "mini_prompt_reminder.md").read_text().strip()
+# What would end the reminder before its end.
+_TAG = re.compile(r"<(?=\s*/?\s*(?:miniPromptReminder|system-reminder)\b)", re.IGNORECASE)
+
+
+class MiniPromptReminders:
+    """Reminds of the mini prompts that are on; implements the port `Reminders`."""
+
+    def __init__(self, prompts: Lazy[PromptSource], settings: SettingsNow) -> None:
+        self._prompts = prompts
+        self._settings = settings
+
+    async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
+        on = (await self._settings.of(conversation_id)).mini_prompts
+        if not on:
+            return ()
+        found = await self._prompts().usable("mini_prompt", on)
+        return (Reminder(NAME, _text(found)),) if found else ()
+
+
+def _text(prompts: Sequence[PromptDetails]) -> str:
+    said = [f"## {_one_line(each.title)}\n{_harmless(_whole(each))}" for each in prompts]
+    return "\n\n".join([f"<miniPromptReminder>\n{_INTRODUCTION}", *said]) + "\n</miniPromptReminder>"
+
+
+def _whole(prompt: PromptDetails) -> str:
+    """Return a mini prompt's text; the day is all that it is given, besides its own defaults."""
+    return filled(prompt.text, {}, {"date": time.strftime("%Y-%m-%d")}).text
+
+
+def _one_line(title: str) -> str:
+    return _harmless(" ".join(title.split()))
+
+
+def _harmless(text: str) -> str:
+    """Return a text that cannot end the reminder around it."""
+    return _TAG.sub("&lt;", text)

@@ -1,0 +1,11 @@
+"""The tool `list_mini_prompts`."""
+
+from __future__ import annotations
+
+from pilothouse.tools.making import ToolParts
+from pilothouse.tools.prompt_lists import PromptLister
+
+
+def make(parts: ToolParts) -> PromptLister:
+    """Make the tool."""
+    return PromptLister("mini_prompt", parts.prompts, parts.settings_now)

@@ -1,0 +1,53 @@
+"""What an agent can know beyond its model, put together: meaning, memories, documents, prompts, todos."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pilothouse.host.settings_now import CachedSettings
+from pilothouse.tools.making import ToolParts
+from pilothouse.tools.todos.lists import Shared, TodoLists
+from pilothouse.types.ports import PathGuard
+from pilothouse.wiring.documents import DocumentWiring
+from pilothouse.wiring.foundation import Foundation
+from pilothouse.wiring.meaning import LateMeaning
+from pilothouse.wiring.memory import Remembering
+from pilothouse.wiring.prompts import prompt_library
+
+
+class Forgets(Protocol):
+    """What remembers something of the database, which another process may change."""
+
+    def forget(self, conversation_id: str | None = None) -> None:
+        """Look again, at one conversation or at all."""
+
+
+class Knowledge:
+    """Each of these, for tools, for reminders and for people."""
+
+    def __init__(self, base: Foundation, guard: PathGuard, shared: Shared) -> None:
+        """Put them together; `shared` is told of a topic's todos."""
+        store, config = base.opened.store, base.config
+        settings_now = CachedSettings(store)
+        base.feed.subscribe(settings_now.heard)
+        self.todos = TodoLists(store, settings_now.of, shared)
+        self.meaning = LateMeaning(base)
+        self.memory = Remembering(base, self.meaning)
+        self.documents = DocumentWiring(base, guard, self.meaning)
+        self.prompts = prompt_library(base.home.path)
+        self.tools = ToolParts(
+            settings=lambda: config.config,
+            todos=self.todos,
+            records=store,
+            helper=base.helper,
+            meaning=self.meaning,
+            memory=self.memory.keeper,
+            documents=self.documents.for_tools,
+            prompts=self.prompts,
+            settings_now=settings_now,
+        )
+        self.remembering: tuple[Forgets, ...] = (self.todos, settings_now, self.memory.recent)
+
+    async def close(self) -> None:
+        """Stop what was begun."""
+        await self.meaning.close()
