@@ -33,6 +33,7 @@ from pilothouse.types.host import (
 )
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
+from pilothouse.types.host_web import Web
 from pilothouse.types.runs import ENDED, Run
 from pilothouse.types.verbs import realised
 
@@ -63,6 +64,7 @@ class RemoteHost(ClientApi):
         self.other_programs = realised(OtherPrograms, asking)
         self.nearby = realised(Nearby, asking)
         self.packages = realised(Packages, asking)
+        self.web = realised(Web, asking)
 
     @property
     def address(self) -> ServerAddress | None:

@@ -11,6 +11,7 @@ from pilothouse.types.changes import Undo
 from pilothouse.types.host import Models, Settings
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
+from pilothouse.types.host_web import Web
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import ModelSource
@@ -54,5 +55,6 @@ class Dependencies(msgspec.Struct, frozen=True):
     # How the index of a folder stands; it is not begun for that.
     index: Callable[[str], Awaitable[IndexView]]
     tools: OwnTools
+    web: Lazy[Web]
     # What the prices of models are from, and of which day.
     prices_from: Callable[[], str]

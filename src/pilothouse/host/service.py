@@ -31,6 +31,7 @@ from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host import LOCAL_OWNER, ClientApi, ListChange
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
+from pilothouse.types.host_web import Web
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.notifications import Notification
 from pilothouse.types.verbs import Verb, realised
@@ -55,6 +56,7 @@ class HostService(ClientApi):
         self.other_programs = realised(OtherPrograms, _method_of(finding.other_programs))
         self.nearby = realised(Nearby, _method_of(finding.nearby))
         self.packages = realised(Packages, _method_of(finding.packages))
+        self.web = realised(Web, _method_of(dependencies.web))
         self.runs: RunService = RunService(records, engine, dependencies)
         self.questions: QuestionService = QuestionService(records, engine, dependencies.permissions, parts.results)
         self.conversations = ConversationService(parts, dependencies, self.runs)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pilothouse.tools.search.operation import Searching
     from pilothouse.tools.terminal.terminals import Terminals
     from pilothouse.tools.todos.lists import TodoLists
+    from pilothouse.tools.web.parts import WebParts
+    from pilothouse.types.lazy import Lazy
     from pilothouse.types.records import Records
     from pilothouse.types.settings import Settings
 
@@ -31,6 +33,8 @@ class ToolParts(msgspec.Struct, frozen=True):
     # What tools gave in this conversation.
     records: Records
     helper: Helper
+    # Pages, and the services that search and make pictures.
+    web: Lazy[WebParts]
 
 
 class FolderToolParts(ToolParts, frozen=True):

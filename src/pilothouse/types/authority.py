@@ -28,6 +28,8 @@ LASTING = frozenset({"task", "while", "conversation", "always"})
 # Where data was read: on this machine, or told by a server, whose name follows, and a mark of where that server is.
 HERE = "files"
 SERVER = "server:"
+# Or on a page, whose host follows.
+PAGES = "web:"
 _MARK = re.compile(r"@[0-9a-f]{12}$")
 # What changes files without deleting any, as one name: whoever allows one of these means all of them.
 EDIT_TOOLS = "file_operations.edits"

@@ -58,6 +58,7 @@ from pilothouse.types.exchange import Download, ExportFormat, Imported
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
+from pilothouse.types.host_web import Web
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.paging import FIRST, Cursor, Limit, Page
 from pilothouse.types.runs import Run
@@ -470,6 +471,7 @@ class ClientApi:
     other_programs: OtherPrograms
     nearby: Nearby
     packages: Packages
+    web: Web
 
 
 @cache

@@ -15,6 +15,7 @@ from pilothouse.types.selection import OnDemand
 from pilothouse.types.setting import Setting
 from pilothouse.types.terminals import TerminalSettings
 from pilothouse.types.timeouts import ToolTimeouts
+from pilothouse.types.web import WebSettings
 
 
 class Profile(Frozen, frozen=True, kw_only=True):
@@ -61,6 +62,7 @@ class Settings(Frozen, frozen=True, kw_only=True):
     large_results: LargeResults = LargeResults()
     retention: Retention = Retention()
     terminal: TerminalSettings = TerminalSettings()
+    web: WebSettings = WebSettings()
     local_servers: Annotated[
         int | None,
         Setting(

@@ -23,6 +23,10 @@ FILES = "file_operations"
 # The tool by which it reads what a summary of older turns replaced.
 RECALL = "recall_history"
 
+# The tool that reads the web, and the one that makes pictures.
+WEB = "web_operations"
+PICTURES = "image_generation"
+
 
 class BuiltInTool(Frozen, frozen=True):
     """A built-in tool as a person chooses it."""
@@ -51,12 +55,12 @@ TOOLS = (
     BuiltInTool("todo_operations", "Todos", "The list that shows how far it is."),
     BuiltInTool(READ_RESULT, "Reading results again", "Any part of a large result.", for_small_models=True),
     BuiltInTool(RECALL, "Looking back", "What a summary of older messages stands for.", for_small_models=True),
-    BuiltInTool("web_operations"),
+    BuiltInTool(WEB, "Web", "Reading pages, and searching where you have a service for it."),
     BuiltInTool("document_operations"),
     BuiltInTool(FILES, "Files", "Reading, searching and changing files.", needs_folder=True),
     BuiltInTool("terminal_operations", "Terminal", "Running commands.", needs_folder=True),
     BuiltInTool("build_and_version_control", "Tasks and git", "Building, testing, committing.", needs_folder=True),
-    BuiltInTool("image_generation"),
+    BuiltInTool(PICTURES, "Pictures", "Making pictures, where you have a service for it."),
     BuiltInTool(SEARCH, "Finding tools", "Where servers have many tools, the agent looks for them.", for_finding=True),
     BuiltInTool(CALL, "Calling what it found", "You see and decide about the tool itself.", for_finding=True),
 )

@@ -51,7 +51,7 @@ class FolderTools:
         searching = Searching(workspace, guard, self._indexes(), LastSearches(), recall, withheld)
         parts = (workspace, self.terminals(), searching, SandboxRunner(self.sandbox()))
         own = self._tools
-        return made(FolderToolParts(own.settings, own.todos, own.records, own.helper, *parts))
+        return made(FolderToolParts(own.settings, own.todos, own.records, own.helper, own.web, *parts))
 
     def _make_indexes(self) -> Indexes:
         from pilothouse.tools.search.indexes import Indexes

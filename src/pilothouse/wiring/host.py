@@ -64,6 +64,7 @@ from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.servers import Servers
+from pilothouse.wiring.web import WebServices
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
@@ -166,7 +167,9 @@ async def open_host(
         base = await _foundation(stack, home, url, brief=brief)
         folder, config = base.home, base.config
         todos = TodoLists(base.opened.store)
-        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper)
+        web = WebServices(base)
+        stack.callback(web.close)
+        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, web.parts)
         authority = Authority(base)
         folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)
         stack.push_async_callback(folder_tools.close)
@@ -199,6 +202,7 @@ async def open_host(
             folder_tools.terminals,
             folder_tools.view,
             built_in,
+            web.admin,
             prices_from,
         )
         service = HostService(parts, engine, dependencies)

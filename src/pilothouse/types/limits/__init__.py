@@ -6,3 +6,4 @@ from pilothouse.types.limits.proposals import *
 from pilothouse.types.limits.registries import *
 from pilothouse.types.limits.servers import *
 from pilothouse.types.limits.tools import *
+from pilothouse.types.limits.web import *
