@@ -35,6 +35,7 @@ from pilothouse.types.servers import (
 from pilothouse.types.sign_ins import ProgramSignIn, SignInAnswer, SignInStart
 from pilothouse.types.terminals import TerminalSelection, TerminalSize
 from pilothouse.types.todos import TodoInput
+from pilothouse.types.web import WebKey
 from pilothouse.web.routing import AnyRoute
 
 PROPOSAL: dict[str, Any] = {
@@ -75,6 +76,7 @@ BODIES: dict[type, dict[str, Any]] = {
     HostsToLookAt: {"hosts": ["127.0.0.1:9"]},
     UpdateAgreed: {"version": "2.0.0", "fingerprint": "0"},
     TrafficSwitch: {"recording": True},
+    WebKey: {"value": "very-secret"},
     TodoInput: {"todos": [{"id": 1, "title": "Write it down"}]},
     TerminalSize: {"columns": 80, "rows": 24},
     TerminalSelection: {"text": "an error"},
