@@ -136,7 +136,8 @@ async def test_a_page_that_never_comes_or_never_ends_is_given_up(
     async with site(pages) as server:
         reading = reader(helper, server)
         kept = await read(reading, f"{server.url}/endless")
-        assert kept.cut and kept.page.text.startswith("and on\n\nand on")
+        assert kept.cut
+        assert kept.page.text.startswith("and on\n\nand on")
         monkeypatch.setattr(limits, "WEB_TIME", 0.3)
         said = await refusal(reading, f"{server.url}/silent")
         assert said == f"127.0.0.1:{server.port} did not send the page within 0.3 s."
@@ -147,7 +148,8 @@ async def test_a_page_that_unfolds_to_gigabytes_is_read_to_its_bound(helper: Hel
     bomb = gzip.compress(b"<p>boom</p>" * 10_000_000)
     async with site({"/": Answer(200, bomb, {**HTML, "content-encoding": "gzip"})}) as server:
         kept = await read(reader(helper, server), server.url)
-        assert kept.cut and kept.page.cut
+        assert kept.cut
+        assert kept.page.cut
         assert len(kept.page.text) <= limits.WEB_TEXT_CHARS
 
 
@@ -204,7 +206,8 @@ async def test_orders_that_no_reader_of_a_page_sees_are_left_out(helper: Helper)
     body = "".join(f"<p>Seen {number}.</p>{form.format(order)}" for number, form in enumerate(HIDDEN))
     async with site({"/": f"<title>T</title>{body}<p>wid\u200bth{tags}</p>"}) as server:
         page = (await read(reader(helper, server), server.url)).page
-        assert "Ignore" not in page.text and "\u200b" not in page.text
+        assert "Ignore" not in page.text
+        assert "\u200b" not in page.text
         assert all(f"Seen {number}." in page.text for number in range(len(HIDDEN)))
         assert page.text.endswith("width")
         assert page.hidden >= 7 * len(order) + 1
@@ -263,16 +266,17 @@ async def test_an_address_that_the_person_wrote_is_read_although_something_priva
 
 @pytest.mark.case("UTL-15", "EXFIL-01")
 async def test_a_permission_for_one_host_reaches_no_other_by_a_redirect(home: Path) -> None:
-    async with TinyHttp(lambda _request: Answer()) as evil:
-        async with site({"/go": Answer(302, b"", {"location": f"{evil.url}/?d=0000"})}) as server:
-            async with chatting(home, [[web_call("fetch", url=f"{server.url}/go")], "Done."]) as chat:
-                await allow_sites(chat, server, evil)
-                rules = [{"id": "one", "verdict": "allow", "pattern": {"destination": f"127.0.0.1:{server.port}"}}]
-                (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
-                run = await chat.say()
-                assert (run.status, len(server.requests), evil.requests) == ("completed", 1, [])
-                [call] = await chat.items("tool_call")
-                assert "sends on to another host" in call.text
+    async with TinyHttp(lambda _request: Answer()) as evil, chatting(home) as chat:
+        moved = Answer(302, b"", {"location": f"{evil.url}/?d=0000"})
+        async with site({"/go": moved}) as server:
+            chat.write([[web_call("fetch", url=f"{server.url}/go")], "Done."])
+            await allow_sites(chat, server, evil)
+            rules = [{"id": "one", "verdict": "allow", "pattern": {"destination": f"127.0.0.1:{server.port}"}}]
+            (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
+            run = await chat.say()
+            assert (run.status, len(server.requests), evil.requests) == ("completed", 1, [])
+            [call] = await chat.items("tool_call")
+            assert "sends on to another host" in call.text
 
 
 @pytest.mark.case("UTL-15")

@@ -38,7 +38,8 @@ async def test_a_page_is_read_as_text_with_its_links(home: Path) -> None:
         assert "- pilot\n- ship\n\n| Name | Length |\n| --- | --- |\n| Anna | 12 m |\n" in text
         assert "```\nanchor up\n  full ahead\n```" in text
         assert text.endswith(f"Links:\n[2] {server.url}/pilots")
-        assert "Home" not in text and "Imprint" not in text
+        assert "Home" not in text
+        assert "Imprint" not in text
         [request] = server.requests
         assert request.headers["user-agent"].startswith(f"Pilothouse/{__version__} ")
         assert (request.method, request.target) == ("GET", "/")
@@ -150,13 +151,15 @@ async def test_what_is_no_page_is_said_in_one_sentence(home: Path, answer: Answe
         chat.write([[web_call("fetch", url=server.url)], "Done."])
         await chat.say(allow=("web_operations.fetch",))
         call = await last_call(chat)
-        assert call.status == "failed" and said in call.text and "\n" not in call.text
+        assert call.status == "failed"
+        assert said in call.text
+        assert "\n" not in call.text
 
 
 @pytest.mark.case("UTL-15")
 async def test_a_page_that_moved_on_its_own_host_is_followed_and_one_that_moved_elsewhere_is_named(home: Path) -> None:
     async with site({"/new": PAGE}) as there:
-        pages = {"/old": Answer(301, b"", {"location": "/new"}), "/new": PAGE}
+        pages: dict[str, Answer | str] = {"/old": Answer(301, b"", {"location": "/new"}), "/new": PAGE}
         pages["/away"] = Answer(302, b"", {"location": f"{there.url}/new?told=1"})
         async with site(pages) as server, chatting(home) as chat:
             await allow_sites(chat, server, there)

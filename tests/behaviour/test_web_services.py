@@ -55,12 +55,14 @@ async def test_searching_is_offered_once_a_service_is_set_up_and_works(home: Pat
     async with a_service() as server, chatting(home, [[web_call("search", query="boats")], "Done."]) as chat:
         tools = await offered(chat)
         schema: Any = tools["web_operations"].spec.input_schema
-        assert operations(tools) == ["fetch"] and "query" not in schema["properties"]
+        assert operations(tools) == ["fetch"]
+        assert "query" not in schema["properties"]
         assert "search" not in tools["web_operations"].spec.description
         assert (await chat.api.web.list(ME)).services[0].name == ""
         await set_web(chat, search="searxng", searchAddress=server.url)
         tools = await offered(chat)
-        assert operations(tools) == ["fetch", "search"] and "- search:" in tools["web_operations"].spec.description
+        assert operations(tools) == ["fetch", "search"]
+        assert "- search:" in tools["web_operations"].spec.description
         # Without the key it does not work, and is taken away again.
         tried = await chat.api.web.test(ME, "search")
         assert (tried.ok, "wants a key" in tried.message) == (False, True)
@@ -82,7 +84,8 @@ async def test_a_search_that_fails_says_why_and_a_search_without_a_service_is_re
     async with a_service(429) as server, chatting(home, turns) as chat:
         await chat.say()
         [call] = await chat.items("tool_call")
-        assert call.status == "failed" and "there is no operation search; there are fetch" in call.text
+        assert call.status == "failed"
+        assert "there is no operation search; there are fetch" in call.text
         await set_web(chat, search="searxng", searchAddress=server.url)
         await chat.api.web.set_key(ME, "search", WebKey(value=KEY))
         await chat.say(allow=("web_operations.search",))
@@ -134,7 +137,8 @@ async def test_what_cannot_be_a_picture_is_said_before_anyone_is_asked(
         await set_web(chat, pictures="automatic1111")
         assert (await chat.say()).status == "completed"
         [call] = await chat.items("tool_call")
-        assert call.status == "failed" and said in call.text
+        assert call.status == "failed"
+        assert said in call.text
 
 
 @pytest.mark.case("UTL-17")

@@ -12,6 +12,7 @@ import { useCatalogue, type CatalogueState } from "./useCatalogue";
 
 const PermissionsTab = lazy(() => import("../policy/PermissionsTab"));
 const TerminalSettingsTab = lazy(() => import("../terminal/TerminalSettingsTab"));
+const WebTab = lazy(() => import("../web/WebTab"));
 const UsageTab = lazy(() => import("../usage/UsageTab"));
 
 const names: Record<SettingsTab, string> = {
@@ -20,6 +21,7 @@ const names: Record<SettingsTab, string> = {
   mcp: "MCP",
   permissions: "Permissions",
   terminal: "Terminal",
+  web: "Web",
   usage: "Usage",
 };
 
@@ -41,6 +43,12 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
       return (
         <Suspense fallback={<Loading />}>
           <TerminalSettingsTab />
+        </Suspense>
+      );
+    case "web":
+      return (
+        <Suspense fallback={<Loading />}>
+          <WebTab />
         </Suspense>
       );
     case "usage":

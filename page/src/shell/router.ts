@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-export const settingsTabs = ["general", "models", "mcp", "permissions", "terminal", "usage"] as const;
+export const settingsTabs = ["general", "models", "mcp", "permissions", "terminal", "web", "usage"] as const;
 export type SettingsTab = (typeof settingsTabs)[number];
 
 /** Rooms about the MCP servers, beside the chat. */

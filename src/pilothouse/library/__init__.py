@@ -20,6 +20,7 @@ from pilothouse.host.new_conversations import begin_conversation, chosen, model_
 from pilothouse.host.selection import choose
 from pilothouse.library.registries import Registries
 from pilothouse.library.servers import Servers
+from pilothouse.library.web import Web
 from pilothouse.types import limits
 from pilothouse.types.api import Answer as Reply
 from pilothouse.types.api import (
@@ -85,6 +86,11 @@ class Host:
     @property
     def registries(self) -> Registries:
         return Registries(self.api)
+
+    @property
+    def web(self) -> Web:
+        """Return who searches the web and who makes pictures."""
+        return Web(self.api)
 
     async def start(
         self,

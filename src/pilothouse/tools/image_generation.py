@@ -42,7 +42,7 @@ class ImageGeneration:
         {
             "prompt": {"type": "string"},
             "size": {"type": "string", "description": "Width and height in pixels: 1024x1024."},
-            "count": {"type": "integer", "description": f"1 to {limits.PICTURES_AT_ONCE}; 1 by default."},
+            "count": {"type": "integer", "description": f"1 to {limits.MADE_PICTURES_AT_ONCE}; 1 by default."},
         },
     )
 
@@ -57,7 +57,7 @@ class ImageGeneration:
         return self if self.effects <= allowed else None
 
     def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
-        return CallTimes(limits.PICTURE_TIME)
+        return CallTimes(limits.MADE_PICTURE_TIME)
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
         """Return what is to be seen."""
@@ -112,17 +112,17 @@ def _told(made: Sequence[Part], wanted: Wanted, takes_size: bool) -> str:
 
 def _wanted(arguments: Mapping[str, object]) -> Wanted:
     prompt = require_string(arguments, "prompt").strip()
-    if not prompt or len(prompt) > limits.PICTURE_PROMPT_CHARS:
-        raise BadArgument(f"`prompt` describes a picture in at most {limits.PICTURE_PROMPT_CHARS:,} characters.")
+    if not prompt or len(prompt) > limits.MADE_PICTURE_PROMPT_CHARS:
+        raise BadArgument(f"`prompt` describes a picture in at most {limits.MADE_PICTURE_PROMPT_CHARS:,} characters.")
     count = optional_int(arguments, "count", 1)
-    if not 1 <= count <= limits.PICTURES_AT_ONCE:
-        raise BadArgument(f"`count` is a number from 1 to {limits.PICTURES_AT_ONCE}.")
+    if not 1 <= count <= limits.MADE_PICTURES_AT_ONCE:
+        raise BadArgument(f"`count` is a number from 1 to {limits.MADE_PICTURES_AT_ONCE}.")
     size = optional_string(arguments, "size").strip().lower().replace("×", "x")
     if not size or size == "auto":
         return Wanted(prompt, count)
     found = _SIZE.fullmatch(size)
     sides = (int(found[1]), int(found[2])) if found else (0, 0)
-    least, most = limits.PICTURE_SIDE_LEAST, limits.PICTURE_SIDE_MOST
+    least, most = limits.MADE_PICTURE_SIDE_LEAST, limits.MADE_PICTURE_SIDE_MOST
     if not all(least <= side <= most for side in sides):
         raise BadArgument(f"`size` is width and height from {least} to {most} pixels, as 1024x1024.")
     return Wanted(prompt, count, *sides)

@@ -18,6 +18,6 @@ class Web(Service):
     async def set_key(self, owner: str, use: str, body: WebKey) -> WebView:
         """Keep a key for the service that is chosen, or take it away."""
 
-    @verb("test_web_service", "POST", "/api/web/{id}/test", Options(longer=limits.SEARCH_TIME))
+    @verb("test_web_service", "POST", "/api/web/{id}/test", Options(longer=limits.WEB_SEARCH_TIME))
     async def test(self, owner: str, use: str) -> WebTest:
         """Ask a service something: one search, or for its models; no picture is made."""

@@ -41,6 +41,8 @@ class BuiltInTool(Frozen, frozen=True):
     for_small_models: bool = False
     # It comes with tools that are found on demand, and is not chosen by itself.
     for_finding: bool = False
+    # It needs a service that the person sets up, and is not offered without one.
+    needs_service: bool = False
 
 
 # A server of such a name would make its calls look like those of our own tools.
@@ -60,7 +62,7 @@ TOOLS = (
     BuiltInTool(FILES, "Files", "Reading, searching and changing files.", needs_folder=True),
     BuiltInTool("terminal_operations", "Terminal", "Running commands.", needs_folder=True),
     BuiltInTool("build_and_version_control", "Tasks and git", "Building, testing, committing.", needs_folder=True),
-    BuiltInTool(PICTURES, "Pictures", "Making pictures, where you have a service for it."),
+    BuiltInTool(PICTURES, "Pictures", "Making pictures, where you have a service for it.", needs_service=True),
     BuiltInTool(SEARCH, "Finding tools", "Where servers have many tools, the agent looks for them.", for_finding=True),
     BuiltInTool(CALL, "Calling what it found", "You see and decide about the tool itself.", for_finding=True),
 )

@@ -167,8 +167,7 @@ async def open_host(
         base = await _foundation(stack, home, url, brief=brief)
         folder, config = base.home, base.config
         todos = TodoLists(base.opened.store)
-        web = WebServices(base)
-        stack.callback(web.close)
+        web = WebServices(stack, base)
         tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper, web.parts)
         authority = Authority(base)
         folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)

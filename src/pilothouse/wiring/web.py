@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from pilothouse.helper.client import Helper
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 class WebServices:
     """Pages, searching and pictures."""
 
-    def __init__(self, base: Foundation) -> None:
+    def __init__(self, stack: AsyncExitStack, base: Foundation) -> None:
         self._base = base
         # Pages have a process for themselves: one that takes long to read holds up nobody's files.
         self._helper = Helper()
+        stack.callback(self._helper.close)
         self.parts = Lazy(self._make_parts)
         self.admin = Lazy(self._make_admin)
 
@@ -49,7 +51,3 @@ class WebServices:
         from pilothouse.tools.web.admin import WebAdmin
 
         return WebAdmin(self.parts())
-
-    def close(self) -> None:
-        """End the process that reads pages."""
-        self._helper.close()

@@ -166,4 +166,4 @@ def test_a_service_of_ones_own_needs_no_key_and_costs_nothing(home: Path) -> Non
     own, theirs = a_maker(home, "automatic1111", ""), a_maker(home, "openai", "")
     assert (own.problem, own.is_local, own.host) == ("", True, "127.0.0.1:7860")
     assert (theirs.problem, theirs.is_local) == ("OpenAI wants a key.", False)
-    assert limits.PICTURES_AT_ONCE > 1
+    assert limits.MADE_PICTURES_AT_ONCE > 1

@@ -105,7 +105,7 @@ async def test_nothing_found_is_no_failure(home: Path) -> None:
         (200, b"<html>Welcome", "answered with something that is not its JSON.", True),
         (200, b"[" * 100_000, "answered with something that is not its JSON.", True),
         (200, b'{"results": 7}', "answered with something that is no list of hits.", False),
-        (200, b" " * (limits.SEARCH_BYTES + 1), "cannot be reached: it sent more than", False),
+        (200, b" " * (limits.WEB_SEARCH_BYTES + 1), "cannot be reached: it sent more than", False),
     ],
 )
 async def test_what_a_service_does_wrong_is_one_sentence(
@@ -122,7 +122,7 @@ async def test_what_a_service_does_wrong_is_one_sentence(
 
 @pytest.mark.case("UTL-15")
 async def test_a_service_that_is_slow_or_away_is_one_sentence(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SEARCH_TIME", 0.2)
+    monkeypatch.setattr(limits, "WEB_SEARCH_TIME", 0.2)
     async with TinyHttp(lambda _request: Answer(200, b"{}", JSON, stall_after=1)) as server:
         service = a_service(home, "searxng", server.url)
         with pytest.raises(ServiceTrouble, match=r"cannot be reached: nothing came for 0\.2 s\."):

@@ -32,8 +32,8 @@ async def pictures(service: ChosenService, wanted: Wanted) -> list[Part]:
             wire.path(model_of(service)),
             headers=await _key(service, wire),
             content=wire.content(asked, model_of(service)),
-            timeout=limits.PICTURE_TIME,
-            limit=limits.PICTURE_ANSWER_BYTES,
+            timeout=limits.MADE_PICTURE_TIME,
+            limit=limits.MADE_PICTURE_ANSWER_BYTES,
         )
         found = list(wire.found(answer))[: asked.count]
         if not found:
@@ -60,8 +60,8 @@ async def test(service: ChosenService) -> str:
     await service.ask(
         wire.test,
         headers=await _key(service, wire),
-        timeout=limits.PICTURE_TEST_TIME,
-        limit=limits.PICTURE_TEST_BYTES,
+        timeout=limits.MADE_PICTURE_TEST_TIME,
+        limit=limits.MADE_PICTURE_TEST_BYTES,
     )
     return f"{row.name} at {service.host} answers. Whether it makes pictures, the first one shows."
 
@@ -83,7 +83,7 @@ async def _bytes(found: Found, near: str, who: str) -> bytes:
         async with asyncio.timeout(limits.WEB_TIME), guarded.stream(found.url, near=near) as reply:
             if reply.status != 200:
                 raise ServiceTrouble(f"{who} named an address that has no picture (status {reply.status}).")
-            data = await reply.read(limits.PICTURE_BYTES + 1, None)
+            data = await reply.read(limits.MADE_PICTURE_BYTES + 1, None)
     except TimeoutError:
         raise ServiceTrouble(f"{who} named an address that sent no picture in {limits.WEB_TIME:g} s.") from None
     except NetError as error:
@@ -94,7 +94,7 @@ async def _bytes(found: Found, near: str, who: str) -> bytes:
 def _decoded(encoded: str, who: str) -> bytes:
     # A data URL has the same behind its first comma.
     text = encoded.partition(",")[2] if encoded.startswith("data:") else encoded
-    if len(text) > limits.PICTURE_BYTES * 4 // 3 + 8:
+    if len(text) > limits.MADE_PICTURE_BYTES * 4 // 3 + 8:
         raise ServiceTrouble(_too_large(who))
     try:
         return base64.b64decode(text)
@@ -103,18 +103,18 @@ def _decoded(encoded: str, who: str) -> bytes:
 
 
 def _too_large(who: str) -> str:
-    return f"{who} made a picture of more than {limits.PICTURE_BYTES // 1024**2} MB, which is not kept."
+    return f"{who} made a picture of more than {limits.MADE_PICTURE_BYTES // 1024**2} MB, which is not kept."
 
 
 def _checked(data: bytes, who: str, number: int) -> Part:
     """Return a picture as a part of a result."""
-    if len(data) > limits.PICTURE_BYTES:
+    if len(data) > limits.MADE_PICTURE_BYTES:
         raise ServiceTrouble(_too_large(who))
     media_type = picture_type(data)
     size = picture_size(media_type, data)
     if media_type == OPAQUE or size == UNKNOWN:
         raise ServiceTrouble(f"{who} answered with something that is no picture.")
-    if size[0] * size[1] > limits.PICTURE_PIXELS:
+    if size[0] * size[1] > limits.MADE_PICTURE_PIXELS:
         pixels = f"{size[0]:,} × {size[1]:,}"
         raise ServiceTrouble(f"{who} made a picture of {pixels} pixels, which is too large to be shown.")
     return Part(kind="image", data=data, media_type=media_type, name=f"picture-{number}.{media_type.partition('/')[2]}")

@@ -152,12 +152,12 @@ class ChosenService:
         headers: Mapping[str, str],
         content: JsonObject | None = None,
         timeout: float | None = None,
-        limit: int = limits.SEARCH_BYTES,
+        limit: int = limits.WEB_SEARCH_BYTES,
     ) -> JsonObject:
         """Return the JSON object that it answers with; raise ServiceTrouble."""
         choice, name = self.choice, self.row.name if self.row else ""
         try:
-            got = await self._sent(name, path, headers, content, (timeout or limits.SEARCH_TIME, limit))
+            got = await self._sent(name, path, headers, content, (timeout or limits.WEB_SEARCH_TIME, limit))
             found = await asyncio.to_thread(_object, got.body)
             if found is None:
                 sentence = f"{name} at {self.host} answered with something that is not its JSON."
@@ -214,9 +214,9 @@ def _object(body: bytes) -> JsonObject | None:
 
 def _said(body: bytes) -> str:
     """Return what a service says about a refusal, as far as it is one line of text."""
-    found: object = _object(body[: limits.SEARCH_SNIPPET_CHARS * 8]) or {}
+    found: object = _object(body[: limits.WEB_SEARCH_SNIPPET_CHARS * 8]) or {}
     # Each wraps it in another way, some twice.
     for name in ("detail", "error", "message"):
         found = found.get(name, found) if isinstance(found, dict) else found
     words = " ".join(found.split()) if isinstance(found, str) else ""
-    return words[: limits.SEARCH_SNIPPET_CHARS] if words.isprintable() else ""
+    return words[: limits.WEB_SEARCH_SNIPPET_CHARS] if words.isprintable() else ""

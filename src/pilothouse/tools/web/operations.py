@@ -125,7 +125,7 @@ class Search(Operation):
     effects = _SENDS
     properties: ClassVar[JsonObject] = {
         "query": {"type": "string", "description": "search: a few words."},
-        "count": {"type": "integer", "description": f"search: how many hits, {limits.SEARCH_HITS} by default."},
+        "count": {"type": "integer", "description": f"search: how many hits, {limits.WEB_SEARCH_HITS} by default."},
     }
 
     def __init__(self, service: ChosenService) -> None:
@@ -141,7 +141,7 @@ class Search(Operation):
         return CallTimes(limits.WEB_CALL_TIME)
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        return on_one_line(str(arguments.get("query") or ""))[: limits.SEARCH_QUERY_CHARS]
+        return on_one_line(str(arguments.get("query") or ""))[: limits.WEB_SEARCH_QUERY_CHARS]
 
     async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return which service would be asked."""
@@ -161,9 +161,9 @@ class Search(Operation):
         """Search."""
         if context.access is not None and context.access.destination != self._service.host:
             raise BadArgument("The service that searches was changed meanwhile: search again.", "CHANGED")
-        query, count = _query(arguments), optional_int(arguments, "count", limits.SEARCH_HITS)
+        query, count = _query(arguments), optional_int(arguments, "count", limits.WEB_SEARCH_HITS)
         try:
-            hits = await search(self._service, query, min(max(1, count), limits.SEARCH_HITS_MOST))
+            hits = await search(self._service, query, min(max(1, count), limits.WEB_SEARCH_HITS_MOST))
         except ServiceTrouble as trouble:
             return failed(trouble.sentence, "SEARCH_FAILED")
         return success(_listed(hits) if hits else "Nothing was found.")
@@ -171,8 +171,8 @@ class Search(Operation):
 
 def _query(arguments: Mapping[str, object]) -> str:
     query = " ".join(require_string(arguments, "query").split())
-    if not query or len(query) > limits.SEARCH_QUERY_CHARS:
-        raise BadArgument(f"`query` is a few words, at most {limits.SEARCH_QUERY_CHARS} characters.")
+    if not query or len(query) > limits.WEB_SEARCH_QUERY_CHARS:
+        raise BadArgument(f"`query` is a few words, at most {limits.WEB_SEARCH_QUERY_CHARS} characters.")
     return query
 
 

@@ -58,7 +58,7 @@ _SERVICES: Mapping[str, _Asking] = {
         content=lambda query, count: {
             "query": query,
             "numResults": count,
-            "contents": {"text": {"maxCharacters": limits.SEARCH_SNIPPET_CHARS}},
+            "contents": {"text": {"maxCharacters": limits.WEB_SEARCH_SNIPPET_CHARS}},
         },
         hits=("results",),
         snippet="text",
@@ -98,7 +98,7 @@ def _hit(raw: JsonObject, snippet: str) -> Hit | None:
     if not isinstance(url, str) or not url.startswith(("http://", "https://")) or len(url) > limits.WEB_LINK_CHARS:
         return None
     title = _plain(raw.get("title"), limits.WEB_TITLE_CHARS)
-    return Hit(title or on_one_line(url), on_one_line(url), _plain(raw.get(snippet), limits.SEARCH_SNIPPET_CHARS))
+    return Hit(title or on_one_line(url), on_one_line(url), _plain(raw.get(snippet), limits.WEB_SEARCH_SNIPPET_CHARS))
 
 
 def _plain(text: object, most: int) -> str:

@@ -34,31 +34,31 @@ WEB_PAGE_LEAST = 1_000
 WEB_LINKS_SHOWN = 100
 
 # --- searching ----------------------------------------------------------------------------------
-SEARCH_TIME = 20.0
+WEB_SEARCH_TIME = 20.0
 # An answer has a few dozen hits of a few lines.
-SEARCH_BYTES = 4 * 1024 * 1024
-SEARCH_HITS = 10
-SEARCH_HITS_MOST = 20
+WEB_SEARCH_BYTES = 4 * 1024 * 1024
+WEB_SEARCH_HITS = 10
+WEB_SEARCH_HITS_MOST = 20
 # The services take a few words, and refuse more.
-SEARCH_QUERY_CHARS = 400
-SEARCH_SNIPPET_CHARS = 500
+WEB_SEARCH_QUERY_CHARS = 400
+WEB_SEARCH_SNIPPET_CHARS = 500
 # A key of a service; a longer text is something else.
 WEB_KEY_CHARS = 1_000
 
 # --- pictures -----------------------------------------------------------------------------------
 # A slow model on a home computer takes minutes for one picture.
-PICTURE_TIME = 600.0
+MADE_PICTURE_TIME = 600.0
 # A maker that is tried answers its list of models within this.
-PICTURE_TEST_TIME = 20.0
+MADE_PICTURE_TEST_TIME = 20.0
 # Four large pictures in base64.
-PICTURE_ANSWER_BYTES = 64 * 1024 * 1024
-PICTURE_BYTES = 16 * 1024 * 1024
+MADE_PICTURE_ANSWER_BYTES = 64 * 1024 * 1024
+MADE_PICTURE_BYTES = 16 * 1024 * 1024
 # More than any maker's largest; beyond that showing one takes a browser down.
-PICTURE_PIXELS = 50_000_000
-PICTURES_AT_ONCE = 4
+MADE_PICTURE_PIXELS = 50_000_000
+MADE_PICTURES_AT_ONCE = 4
 # What the makers take as a description.
-PICTURE_PROMPT_CHARS = 4_000
-PICTURE_SIDE_LEAST = 64
-PICTURE_SIDE_MOST = 4_096
+MADE_PICTURE_PROMPT_CHARS = 4_000
+MADE_PICTURE_SIDE_LEAST = 64
+MADE_PICTURE_SIDE_MOST = 4_096
 # Lists of models and errors are small.
-PICTURE_TEST_BYTES = 4 * 1024 * 1024
+MADE_PICTURE_TEST_BYTES = 4 * 1024 * 1024
