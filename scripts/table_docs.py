@@ -37,6 +37,8 @@ def _when(tool: BuiltInTool) -> str:
         return "with a working directory"
     if tool.for_finding:
         return "with many tools of servers"
+    if tool.needs_service:
+        return "with a service that you set up"
     if tool.name == READ_RESULT:
         return "with tools whose results can be large"
     if tool.name == RECALL:

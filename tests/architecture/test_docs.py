@@ -17,7 +17,7 @@ from pilothouse.store import upgrade
 from pilothouse.tools.consolidated import Consolidated
 from pilothouse.types.authority import Mode
 from pilothouse.types.ports import ToolRequest
-from pilothouse.types.tool_names import TOOLS
+from pilothouse.types.tool_names import TOOLS, BuiltInTool
 from pilothouse.wiring import open_host
 from scripts import command_docs, schema_text, table_docs
 from tests.support.source import ROOT, everything_of_ours
@@ -100,6 +100,11 @@ def test_what_tries_the_tests_has_what_the_tests_have() -> None:
     assert mutants == tests != []
 
 
+def is_extra(tool: BuiltInTool) -> bool:
+    """Return whether a tool is not offered to everyone."""
+    return tool.for_finding or tool.needs_service
+
+
 async def test_every_built_in_tool_and_operation_is_in_the_guide(home: Path, tmp_path: Path) -> None:
     guide = (ROOT / "docs/guide/tools.md").read_text(encoding="utf-8")
     async with open_host(home) as host:
@@ -109,9 +114,9 @@ async def test_every_built_in_tool_and_operation_is_in_the_guide(home: Path, tmp
     for tool in tools:
         if isinstance(tool, Consolidated):
             names += [operation.partition(".")[2] for operation in tool.operation_effects]
-    assert names[: len(tools)] == [tool.name for tool in TOOLS if tool.label and not tool.for_finding]
-    names += [tool.name for tool in TOOLS if tool.for_finding]
-    assert len(names) == len(tools) + 16 + 11 + 5 + 5 + 4 + 2
+    assert names[: len(tools)] == [tool.name for tool in TOOLS if tool.label and not is_extra(tool)]
+    names += ["search", *(tool.name for tool in TOOLS if is_extra(tool))]
+    assert len(names) == len(tools) + 16 + 11 + 5 + 4 + 1 + 1 + 3
     assert [name for name in names if f"`{name}`" not in guide] == []
     rows = set(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE))
     assert rows <= set(names), "the guide has what is not there"

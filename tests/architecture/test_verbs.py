@@ -22,6 +22,7 @@ DECLARED = (
     "pilothouse.types.host_memories",
 )
 DECLARED = {service.__module__ for service in SERVICES.values()} | {"pilothouse.types.host"}
+DECLARED = tuple(f"pilothouse.types.{name}" for name in ("host", "host_servers", "host_finding", "host_web"))
 # A stream is opened by its own hand, and goes on with what was begun: nothing else in these parts names a verb.
 STREAMS = {
     "pilothouse.web.streams",

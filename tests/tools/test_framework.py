@@ -30,6 +30,7 @@ CONTEXT = CallContext("c", "r", "i", None, (), False)
 CALLS: dict[str, JsonObject] = {
     "todo_operations": {"operation": "read"},
     "memory_operations": {"operation": "list_collections"},
+    "web_operations": {"operation": "fetch", "url": "https://example.com/"},
     "file_operations": {"operation": "list_dir", "path": "."},
     "terminal_operations": {"operation": "get_last_command"},
     "build_and_version_control": {"operation": "get_task_output"},
@@ -124,6 +125,7 @@ async def test_tools_come_in_one_fixed_order_and_the_page_is_told_of_them(host: 
     assert names == [name for name in ORDER if name in names]
     assert names == [tool.spec.name for tool in await tools_of(host, tmp_path)]
     told = (await host.api.conversations.page_state(LOCAL_OWNER, None)).built_in_tools
+    told = tuple(tool for tool in told if not tool.needs_service)
     assert [tool.name for tool in told] == names
     assert all(tool.label and tool.note for tool in told)
     without = [tool.spec.name for tool in await tools_of(host, None)]

@@ -40,6 +40,7 @@ from pilothouse.types.sign_ins import ProgramSignIn, SignInAnswer, SignInStart
 from pilothouse.types.terminals import TerminalSelection, TerminalSize
 from pilothouse.types.todos import TodoInput
 from pilothouse.types.topics import TopicInput, TopicPatch
+from pilothouse.types.web import WebKey
 from pilothouse.web.routing import AnyRoute
 
 PROPOSAL: dict[str, Any] = {
@@ -90,6 +91,7 @@ BODIES: dict[type, dict[str, Any]] = {
     TopicPatch: {"description": "Green"},
     PromptInput: {"text": "Be kind."},
     PromptValues: {"values": {"name": "Anne"}},
+    WebKey: {"value": "very-secret"},
     TodoInput: {"todos": [{"id": 1, "title": "Write it down"}]},
     TerminalSize: {"columns": 80, "rows": 24},
     TerminalSelection: {"text": "an error"},

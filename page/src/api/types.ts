@@ -124,6 +124,7 @@ export type ProposalField = Schemas["ProposalField"];
 export type Recognised = Schemas["Recognised"];
 export type RegistryList = Schemas["RegistryList"];
 export type RegistryView = Schemas["RegistryView"];
+export type WebServiceView = Schemas["WebServiceView"];
 export type Snippet = Schemas["Snippet"];
 export type FilledProposal = Schemas["FilledProposal"];
 export type ImportRequest = Schemas["ImportRequest"];

@@ -8,6 +8,7 @@ import {
   FolderIcon,
   GearIcon,
   icon,
+  ImageIcon,
   PencilIcon,
   PlusIcon,
   QuestionIcon,
@@ -73,6 +74,7 @@ const icons: Record<string, (props: { size?: number }) => ReactNode> = {
   server: ServerIcon,
   warning: WarningIcon,
   globe: GlobeIcon,
+  image: ImageIcon,
   web: GlobeIcon,
   tool: ToolIcon,
 };

@@ -14,6 +14,7 @@ const MemoryTab = lazy(() => import("../memory/MemoryTab"));
 const PermissionsTab = lazy(() => import("../policy/PermissionsTab"));
 const PromptsTab = lazy(() => import("../prompts/PromptsTab"));
 const TerminalSettingsTab = lazy(() => import("../terminal/TerminalSettingsTab"));
+const WebTab = lazy(() => import("../web/WebTab"));
 const UsageTab = lazy(() => import("../usage/UsageTab"));
 
 const names: Record<SettingsTab, string> = {
@@ -24,6 +25,7 @@ const names: Record<SettingsTab, string> = {
   permissions: "Permissions",
   prompts: "Prompts",
   terminal: "Terminal",
+  web: "Web",
   usage: "Usage",
 };
 
@@ -57,6 +59,12 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
       return (
         <Suspense fallback={<Loading />}>
           <TerminalSettingsTab />
+        </Suspense>
+      );
+    case "web":
+      return (
+        <Suspense fallback={<Loading />}>
+          <WebTab />
         </Suspense>
       );
     case "usage":

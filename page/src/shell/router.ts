@@ -1,6 +1,16 @@
 import { useSyncExternalStore } from "react";
 
-export const settingsTabs = ["general", "models", "mcp", "memory", "permissions", "prompts", "terminal", "usage"] as const;
+export const settingsTabs = [
+  "general",
+  "models",
+  "mcp",
+  "memory",
+  "permissions",
+  "prompts",
+  "terminal",
+  "web",
+  "usage",
+] as const;
 export type SettingsTab = (typeof settingsTabs)[number];
 
 /** Rooms about the MCP servers, beside the chat. */

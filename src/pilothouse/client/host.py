@@ -34,6 +34,7 @@ from pilothouse.types.host import (
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_servers import Servers
+from pilothouse.types.host_web import Web
 from pilothouse.types.runs import ENDED, Run
 from pilothouse.types.verbs import realised
 
@@ -65,6 +66,7 @@ class RemoteHost(ClientApi):
         self.nearby = realised(Nearby, asking)
         self.packages = realised(Packages, asking)
         self.meaning = realised(MeaningVerbs, asking)
+        self.web = realised(Web, asking)
 
     @property
     def address(self) -> ServerAddress | None:

@@ -16,6 +16,7 @@ from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_memories import Memories
 from pilothouse.types.host_prompts import MiniPrompts, Prompts
 from pilothouse.types.host_servers import Servers
+from pilothouse.types.host_web import Web
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.meaning import Meaning
 from pilothouse.types.models import ProviderView
@@ -78,6 +79,7 @@ class Dependencies(msgspec.Struct, frozen=True):
     # How the index of a folder stands; it is not begun for that.
     index: Callable[[str], Awaitable[IndexView]]
     tools: OwnTools
+    web: Lazy[Web]
     # What the prices of models are from, and of which day.
     prices_from: Callable[[], str]
     meaning: Lazy[MeaningVerbs]

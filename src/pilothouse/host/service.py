@@ -36,6 +36,7 @@ from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_memories import Memories
 from pilothouse.types.host_prompts import MiniPrompts, Prompts
 from pilothouse.types.host_servers import Servers
+from pilothouse.types.host_web import Web
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.notifications import Notification
 from pilothouse.types.verbs import Verb, realised
@@ -63,6 +64,7 @@ class HostService(ClientApi):
         self.packages = realised(Packages, _method_of(finding.packages))
         self.meaning = realised(MeaningVerbs, _method_of(dependencies.meaning))
         self.documents = realised(Documents, _method_of(dependencies.documents.service))
+        self.web = realised(Web, _method_of(dependencies.web))
         self.runs: RunService = RunService(records, engine, dependencies)
         self.questions: QuestionService = QuestionService(records, engine, dependencies.permissions, parts.results)
         self.topics = TopicService(records, feed)

@@ -23,6 +23,7 @@ from pilothouse.library.documents import Documents
 from pilothouse.library.registries import Registries
 from pilothouse.library.servers import Servers
 from pilothouse.library.topics import OwnPrompts, Prompts, Topics
+from pilothouse.library.web import Web
 from pilothouse.types import limits
 from pilothouse.types.api import Answer as Reply
 from pilothouse.types.api import (
@@ -108,6 +109,11 @@ class Host:
     def mini_prompts(self) -> Prompts:
         """Return the mini prompts, which are switched on in conversations."""
         return Prompts(self.api.mini_prompts)
+
+    @property
+    def web(self) -> Web:
+        """Return who searches the web and who makes pictures."""
+        return Web(self.api)
 
     async def start(
         self,

@@ -21,7 +21,9 @@ from pilothouse.net.proxies import proxy_for
 from pilothouse.net.reply import Fetched, Method, Reply
 from pilothouse.types import limits
 
-_REDIRECTS = {301, 302, 303, 307, 308}
+REDIRECTING = {301, 302, 303, 307, 308}
+# Where nobody typed an address: no host is the same as this one.
+_NOWHERE = Place("https", "", 443)
 # What may follow to another origin; anything else could be a credential.
 _HARMLESS = {"accept", "accept-language", "mcp-protocol-version", "user-agent"}
 
@@ -48,7 +50,7 @@ async def request(
                 address = await _address(url, place, typed)
                 got = await _once(method, _Hop(url, place, address), sending, content)
                 target = got.headers.get("location", "")
-                if got.status not in _REDIRECTS or not target:
+                if got.status not in REDIRECTING or not target:
                     return got
                 following = urljoin(url, target)
                 sending = _for_next(method, place, _web_place(following), sending)
@@ -69,13 +71,25 @@ async def stream(url: str, *, near: str) -> AsyncIterator[Reply]:
         place = _web_place(url)
         async with _opened("GET", _Hop(url, place, await _address(url, place, typed)), {}, None) as reply:
             target = reply.headers.get("location", "")
-            if reply.status not in _REDIRECTS or not target:
+            if reply.status not in REDIRECTING or not target:
                 yield reply
                 return
             following = urljoin(url, target)
             _for_next("GET", place, _web_place(following), {})
             url = following
     raise NetError("refused", f"it sent us on more than {limits.REDIRECTS} times")
+
+
+@contextlib.asynccontextmanager
+async def open_once(url: str, *, headers: Mapping[str, str], near: str = "") -> AsyncIterator[Reply]:
+    """Open exactly this address, wherever it would send us on; without `near` nothing inside is reached.
+
+    Raise NetError when the address leads inside, or anything else goes wrong.
+    """
+    place = _web_place(url)
+    typed = place_of(near) if near else _NOWHERE
+    async with _opened("GET", _Hop(url, place, await _address(url, place, typed)), headers, None) as reply:
+        yield reply
 
 
 async def check(url: str, *, near: str) -> None:

@@ -37,7 +37,7 @@ _HERE = "in this conversation"
 # What of an access, or of its command, the person's word is not about, since it follows from the rest: without it a
 # call has the hash that it had before there was any, and who was asked then is not asked again. For the same reason
 # `through` counts only where it says something, and the preview, which may change with the file it is of, is empty.
-_FOLLOWS = frozenset({"destructive", "covered", "uncovered"})
+_FOLLOWS = frozenset({"destructive", "covered", "uncovered", "costs"})
 
 
 class PersonAuthorizer:

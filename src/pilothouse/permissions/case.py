@@ -12,6 +12,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Tool
 
 READS: frozenset[Effect] = frozenset({"reads"})
+SENDS: frozenset[Effect] = frozenset({"reads", "sends"})
 EDITS: frozenset[Effect] = frozenset({"reads", "writes"})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pilothouse.permissions.case import EDITS, READS, Case, Finding, Ruling
+from pilothouse.permissions.case import EDITS, READS, SENDS, Case, Finding, Ruling
 from pilothouse.permissions.danger import danger_of
 from pilothouse.permissions.fetches import host_of
 from pilothouse.permissions.flows import Flow, too_much
@@ -118,9 +118,16 @@ def _needs_no_word(case: Case) -> str:
         return "The sandbox holds it, and what it changes can be undone."
     if case.stays_inside and access.effects <= EDITS:
         return "It changes files in the working directory, which can be undone."
-    if case.tool.server and not access.destructive:
+    if (case.tool.server or _only_asks(case)) and not access.destructive:
         return "It takes nothing private along."
     return ""
+
+
+def _only_asks(case: Case) -> bool:
+    """Return whether a tool of ours asks another machine for something, and does nothing else."""
+    access = case.access
+    is_all = not (access.command or access.paths or access.costs or access.dangerous)
+    return bool(access.destination) and is_all and access.effects <= SENDS
 
 
 def _reason(case: Case) -> tuple[str, str]:
@@ -136,7 +143,8 @@ def _reason(case: Case) -> tuple[str, str]:
         why = f"It runs a command{network}. {access.command.uncovered}".rstrip()
         return "network" if network else "command", why
     if access.destination:
-        return "network", f"It sends data to {access.destination}."
+        costs = ", and may cost money" if access.costs else ""
+        return "network", f"It sends data to {access.destination}{costs}."
     effects = sorted(access.effects or case.tool.effects)
     said = ", ".join(_DOING[effect] for effect in effects)
     return "-".join(effects) or "unknown", f"It {said}." if said else "What it touches is not known."

@@ -13,7 +13,7 @@ from pilothouse.permissions.case import Case
 from pilothouse.permissions.fetches import host_of
 from pilothouse.types import limits
 from pilothouse.types.access import Access
-from pilothouse.types.authority import HERE, SERVER, Seen, source_name
+from pilothouse.types.authority import HERE, PAGES, SERVER, Seen, source_name
 
 # The values in a schema that its tool's maker wrote; whoever chooses one of them writes nothing.
 _OWN_VALUES = ("enum", "const", "default")
@@ -56,6 +56,9 @@ def _along(case: Case) -> frozenset[str]:
     access, server = case.access, case.tool.server
     # What came from there may go back there; before there were marks a server's name had to do.
     own = {access.source or f"{SERVER}{server}", f"{SERVER}{server}"} if server else set()
+    if access.source.startswith(PAGES) and not server and access.command is None:
+        # So may what was read of a host of the person's own network.
+        own = {access.source}
     sources = frozenset(_place(source) for source in case.context.seen.private - own)
     # A command can read the working directory by itself, whatever the conversation has seen.
     return sources | {HERE} if access.command is not None else sources

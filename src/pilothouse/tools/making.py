@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pilothouse.types.documents import DocumentRecords, DocumentShelf
     from pilothouse.types.lazy import Lazy
     from pilothouse.types.prompts import PromptSource
+    from pilothouse.tools.web.parts import WebParts
     from pilothouse.types.records import Records
     from pilothouse.types.settings import Settings
     from pilothouse.types.topics import SettingsNow
@@ -53,6 +54,8 @@ class ToolParts(msgspec.Struct, frozen=True):
     # The person's prompts, and what the conversation is set to.
     prompts: Lazy[PromptSource]
     settings_now: SettingsNow
+    # Pages, and the services that search and make pictures.
+    web: Lazy[WebParts]
 
 
 class FolderToolParts(ToolParts, frozen=True):

@@ -81,6 +81,8 @@ class Access(Frozen, frozen=True):
     # Whether it moves or deletes files, or a server says of its own tool that it destroys: such a word makes one more
     # careful, never less.
     destructive: bool = False
+    # Whether it may cost the person money, each time.
+    costs: bool = False
 
 
 class Shown(Frozen, frozen=True):

@@ -30,6 +30,8 @@ HERE = "files"
 # What a program or a file told together with a message.
 PIPED = "piped"
 SERVER = "server:"
+# Or on a page, whose host follows.
+PAGES = "web:"
 _MARK = re.compile(r"@[0-9a-f]{12}$")
 # What changes files without deleting any, as one name: whoever allows one of these means all of them.
 EDIT_TOOLS = "file_operations.edits"

@@ -65,6 +65,7 @@ from pilothouse.types.host_memories import Memories
 from pilothouse.types.host_prompts import MiniPrompts, Prompts
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.host_topics import Topics
+from pilothouse.types.host_web import Web
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.paging import FIRST, Cursor, Limit, Page
 from pilothouse.types.runs import Run
@@ -485,6 +486,7 @@ class ClientApi:
     packages: Packages
     meaning: MeaningVerbs
     documents: Documents
+    web: Web
 
 
 @cache

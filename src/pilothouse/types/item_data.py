@@ -226,6 +226,7 @@ class CallAccess(Touched, frozen=True):
     content: str = ""
     dangerous: str = ""
     destructive: bool = False
+    costs: bool = False
 
     def as_access(self) -> Access:
         """Return it as what a decision is made from."""

@@ -242,6 +242,14 @@ class MayBeWithdrawn(Protocol):
         """Return why it must not be called any more, or nothing."""
 
 
+@runtime_checkable
+class MayBeMissing(Protocol):
+    """A tool that needs something which a person sets up, for all of it or for some of its operations."""
+
+    def now(self) -> Tool | None:
+        """Return the tool as it can be used now; None where it cannot."""
+
+
 class ToolSet(msgspec.Struct, frozen=True):
     """The tools of one run in their fixed order, and what the system prompt says about them."""
 

@@ -12,13 +12,17 @@ from pilothouse.types.client_documents import document_problem
 from pilothouse.types.errors import BadField
 from pilothouse.types.json import Frozen
 from pilothouse.types.spelling import bare, default_of
+from pilothouse.types.typed_texts import address_problem, hosts_problem, name_problem
+
+# Why a text cannot be what is meant, by what is meant.
+_TEXTS = {"document": document_problem, "address": address_problem, "hosts": hosts_problem, "name": name_problem}
 
 
 class Setting(Frozen, frozen=True, kw_only=True):
     """A setting as a form shows it; whether it is a switch, a choice or a number, its value says."""
 
     # The tab and the heading under which it stands.
-    tab: Literal["general", "mcp", "memory", "permissions", "terminal", "usage"] = "general"
+    tab: Literal["general", "mcp", "memory", "permissions", "terminal", "web", "usage"] = "general"
     part: str
     label: str
     note: str = ""
@@ -35,7 +39,7 @@ class Setting(Frozen, frozen=True, kw_only=True):
     # What may be chosen, each with its words.
     choices: dict[str, str] = msgspec.field(default_factory=dict)
     # What is typed as text, where neither a choice nor a number is meant.
-    text: Literal["", "document"] = ""
+    text: Literal["", "document", "address", "hosts", "name"] = ""
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -90,7 +94,7 @@ def check_bounds(settings: msgspec.Struct) -> None:
 
 def _refusal(about: Setting, value: Any) -> str:
     if about.text:
-        return document_problem(value)
+        return _TEXTS[about.text](value)
     if about.choices and value not in about.choices:
         return f"{about.what or about.label} is one of: {', '.join(about.choices)}."
     if about.least is None or (about.least <= value <= (value if about.most is None else about.most)):

@@ -16,6 +16,7 @@ from pilothouse.types.selection import OnDemand
 from pilothouse.types.setting import Setting
 from pilothouse.types.terminals import TerminalSettings
 from pilothouse.types.timeouts import ToolTimeouts
+from pilothouse.types.web import WebSettings
 
 
 class Profile(Frozen, frozen=True, kw_only=True):
@@ -63,6 +64,7 @@ class Settings(Frozen, frozen=True, kw_only=True):
     retention: Retention = Retention()
     terminal: TerminalSettings = TerminalSettings()
     embeddings: Embeddings = Embeddings()
+    web: WebSettings = WebSettings()
     local_servers: Annotated[
         int | None,
         Setting(

@@ -27,6 +27,10 @@ DOCUMENTS = "document_operations"
 # The tool by which it reads what a summary of older turns replaced.
 RECALL = "recall_history"
 
+# The tool that reads the web, and the one that makes pictures.
+WEB = "web_operations"
+PICTURES = "image_generation"
+
 
 class BuiltInTool(Frozen, frozen=True):
     """A built-in tool as a person chooses it."""
@@ -41,6 +45,8 @@ class BuiltInTool(Frozen, frozen=True):
     for_small_models: bool = False
     # It comes with tools that are found on demand, and is not chosen by itself.
     for_finding: bool = False
+    # It needs a service that the person sets up, and is not offered without one.
+    needs_service: bool = False
 
 
 # A server of such a name would make its calls look like those of our own tools.
@@ -55,12 +61,12 @@ TOOLS = (
     BuiltInTool("todo_operations", "Todos", "The list that shows how far it is."),
     BuiltInTool(READ_RESULT, "Reading results again", "Any part of a large result.", for_small_models=True),
     BuiltInTool(RECALL, "Looking back", "What a summary of older messages stands for.", for_small_models=True),
-    BuiltInTool("web_operations"),
+    BuiltInTool(WEB, "Web", "Reading pages, and searching where you have a service for it."),
     BuiltInTool(DOCUMENTS, "Documents", "Importing files and finding things in them."),
     BuiltInTool(FILES, "Files", "Reading, searching and changing files.", needs_folder=True),
     BuiltInTool("terminal_operations", "Terminal", "Running commands.", needs_folder=True),
     BuiltInTool("build_and_version_control", "Tasks and git", "Building, testing, committing.", needs_folder=True),
-    BuiltInTool("image_generation"),
+    BuiltInTool(PICTURES, "Pictures", "Making pictures, where you have a service for it.", needs_service=True),
     BuiltInTool(SEARCH, "Finding tools", "Where servers have many tools, the agent looks for them.", for_finding=True),
     BuiltInTool(CALL, "Calling what it found", "You see and decide about the tool itself.", for_finding=True),
 )

@@ -12,7 +12,7 @@ from pilothouse.tools.document_operations import DocumentReminders
 from pilothouse.tools.making import ToolParts, made
 from pilothouse.tools.todo_operations import TodoReminders
 from pilothouse.types.plugins import PluginContext
-from pilothouse.types.ports import Tool
+from pilothouse.types.ports import MayBeMissing, Tool
 from pilothouse.types.todos import Reminders
 
 # The tools that work on a folder; what they need is loaded when a conversation has one.
@@ -49,8 +49,10 @@ class BuiltIns:
         self._plugins = plugins
 
     def tools(self, working_directory: str | None) -> list[Tool]:
-        """Return all that there are; those that need a folder are loaded when there is one."""
-        return self._plugins.tools(without=frozenset({FOLDER_TOOLS}) if working_directory is None else frozenset())
+        """Return all that can be used now; those that need a folder are loaded when there is one."""
+        found = self._plugins.tools(without=frozenset({FOLDER_TOOLS}) if working_directory is None else frozenset())
+        usable = (tool.now() if isinstance(tool, MayBeMissing) else tool for tool in found)
+        return [tool for tool in usable if tool is not None]
 
     def operations(self) -> dict[str, Sequence[str] | None]:
         """Return the operations of each tool by its name; None for a plugin's, which does not tell them."""

@@ -211,6 +211,7 @@ async def open_host(
             terminals=folder_tools.terminals,
             index=folder_tools.view,
             tools=built_in,
+            web=known.web.admin,
             prices_from=prices_from,
             meaning=known.meaning.admin,
             by_meaning=known.meaning,

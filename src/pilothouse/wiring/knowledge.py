@@ -1,4 +1,4 @@
-"""What an agent can know beyond its model, put together: meaning, memories, documents, prompts, todos."""
+"""What an agent can know beyond its model, put together: meaning, memories, documents, prompts, todos, the web."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.meaning import LateMeaning
 from pilothouse.wiring.memory import Remembering
 from pilothouse.wiring.prompts import prompt_library
+from pilothouse.wiring.web import WebServices
 
 
 class Forgets(Protocol):
@@ -35,6 +36,7 @@ class Knowledge:
         self.memory = Remembering(base, self.meaning)
         self.documents = DocumentWiring(base, guard, self.meaning)
         self.prompts = prompt_library(base.home.path)
+        self.web = WebServices(base)
         self.tools = ToolParts(
             settings=lambda: config.config,
             todos=self.todos,
@@ -45,9 +47,11 @@ class Knowledge:
             documents=self.documents.for_tools,
             prompts=self.prompts,
             settings_now=settings_now,
+            web=self.web.parts,
         )
         self.remembering: tuple[Forgets, ...] = (self.todos, settings_now, self.memory.recent)
 
     async def close(self) -> None:
         """Stop what was begun."""
+        self.web.close()
         await self.meaning.close()

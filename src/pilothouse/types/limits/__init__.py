@@ -10,3 +10,4 @@ from pilothouse.types.limits.registries import *
 from pilothouse.types.limits.servers import *
 from pilothouse.types.limits.tools import *
 from pilothouse.types.limits.topics import *
+from pilothouse.types.limits.web import *

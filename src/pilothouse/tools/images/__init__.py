@@ -1,0 +1,1 @@
+"""Making pictures, by a provider or a service of one's own."""

@@ -1,0 +1,1 @@
+"""Reading pages and searching the web: what comes is a stranger's text."""
