@@ -53,11 +53,12 @@ class OtherProgramService(OtherPrograms):
 
     async def import_file(self, owner: str, body: ImportRequest) -> ImportReport:
         check_owner(owner)
-        self._supervisor.reconcile()
-        there = {slug(server.entry.name) for server in self._supervisor.servers.values()}
-        outcomes, drafts = await asyncio.to_thread(lambda: taken(self._imported(body), _with_origin(body), there))
-        if drafts:
-            await self._keeping.keep_all(drafts)
+        async with self._supervisor.naming:
+            self._supervisor.reconcile()
+            there = {slug(server.entry.name) for server in self._supervisor.servers.values()}
+            outcomes, drafts = await asyncio.to_thread(lambda: taken(self._imported(body), _with_origin(body), there))
+            if drafts:
+                await self._keeping.keep_all(drafts)
         return ImportReport(servers=tuple(outcomes))
 
     async def export(self, owner: str, server_id: str, program: OtherProgram = "claude-desktop") -> Snippet:

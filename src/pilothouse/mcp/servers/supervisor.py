@@ -34,6 +34,8 @@ class Supervisor:
         self.parts = parts
         self.servers: dict[str, Server] = {}
         self.bad: tuple[BadEntry, ...] = ()
+        # Whoever looks for a name that is free keeps it before the next one looks.
+        self.naming = asyncio.Lock()
         self._raw: Sequence[JsonObject] | None = None
         # What may be cut short at the end, and what must not: a server on its way down.
         self._starting: set[asyncio.Task[Any]] = set()
