@@ -67,7 +67,8 @@ def test_several_are_chosen_among_by_their_number(home: Path) -> None:
     assert_told(refused, 2, "There are several ways to add this: 1 One: /bin/echo; 2 Two:", "--choose N")
     assert servers_of(home) == []
     assert_told(pilothouse(home, "mcp", "add", "--choose", "3", text), 2, "There is no number 3")
-    added = pilothouse(home, "mcp", "add", "--choose", "2", text)
+    assert_told(pilothouse(home, "mcp", "add", text, "--choose", "3"), 2, "There is no number 3")
+    added = pilothouse(home, "mcp", "add", text, "--choose", "2")
     assert added.out == "two\n"
     with Screen(home, ["mcp", "add", text]) as screen:
         screen.until(r"Which one\?")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -14,7 +15,7 @@ import psutil
 import pytest
 
 from pilothouse.mcp.packages.facts import Advisories
-from pilothouse.mcp.packages.pins import PackageKind
+from pilothouse.mcp.packages.pins import PackageKind, Wanted
 from pilothouse.mcp.packages.rooms import rooms_in
 from pilothouse.mcp.servers.consent import look
 from pilothouse.types import limits
@@ -291,6 +292,45 @@ async def test_a_check_installs_aside_and_leaves_nothing_and_its_consent_counts_
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=checked.fingerprint))
     await where(hosted)
     assert [path for path in index.asked if path.endswith((".tgz", ".whl"))] == downloads, "nothing is fetched twice"
+
+
+async def checked(hosted: Hosted, line: str) -> None:
+    body = ServerInput(command_line=line)
+    asked = await hosted.admin.check(ME, ServerCheck(server=body))
+    assert asked.consent is not None
+    told = await hosted.admin.check(ME, ServerCheck(server=body, fingerprint=asked.consent.fingerprint))
+    assert told.ok, told.message
+
+
+@KINDS
+async def test_what_a_check_downloaded_goes_after_a_while_and_when_the_program_ends(
+    index: Indexes, line: str, home: Path, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(index, "1.0.0")
+    downloads = home / "cache" / "packages"
+    async with hosting(home) as brief:
+        await checked(brief, line)
+        assert list(downloads.iterdir())
+    assert not downloads.exists()
+    monkeypatch.setattr(limits, "CHECKED_PACKAGES_KEPT", 0.01)
+    async with hosting(home) as long:
+        await checked(long, line)
+
+        async def gone() -> bool:
+            return not downloads.exists()
+
+        await eventually(gone, "the downloads to go")
+
+
+@KINDS
+async def test_names_that_fail_leave_no_lock_behind(hosted: Hosted, line: str) -> None:
+    packages = hosted.supervisor.parts.packages().index
+    kind: PackageKind = "npm" if line.startswith("npx") else "pypi"
+    for number in range(2):
+        with pytest.raises(PilothouseError):
+            await packages.lock(Wanted(kind=kind, name=f"no-such-server-{number}"))
+    gc.collect()
+    assert len(packages._resolving) == 0
 
 
 async def test_a_server_that_is_there_is_checked_at_its_version_without_asking_what_is_new(

@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -45,7 +46,8 @@ class PackageIndex:
         self._locks: OrderedDict[str, tuple[float, Lock]] = OrderedDict()
         self._failed: dict[str, tuple[float, PilothouseError]] = {}
         self._turns = asyncio.Semaphore(limits.INSTALLERS)
-        self._resolving: dict[str, asyncio.Lock] = {}
+        # Each lives as long as someone resolves that text, or waits for it.
+        self._resolving: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._at_work = 0
 
     async def newest(self, kind: PackageKind, name: str, version: str = "") -> PackageFacts | None:
@@ -58,7 +60,8 @@ class PackageIndex:
 
         `anew` asks the index also where it was asked a moment ago.
         """
-        async with self._resolving.setdefault(wanted.text, asyncio.Lock()):
+        turn = self._resolving.setdefault(wanted.text, asyncio.Lock())
+        async with turn:
             known = self._locks.get(wanted.text)
             if known is not None and not anew and time.monotonic() - known[0] < limits.LOCK_AGE:
                 return known[1]
@@ -89,8 +92,7 @@ class PackageIndex:
     def _remember(self, text: str, lock: Lock) -> None:
         self._locks[text] = (time.monotonic(), lock)
         while len(self._locks) > limits.LOCKS_KEPT:
-            gone, _ = self._locks.popitem(last=False)
-            self._resolving.pop(gone, None)
+            self._locks.popitem(last=False)
 
     async def _judged(self, lock: Lock, wanted: Wanted) -> Lock:
         """Return a lock with what is known against its package; raise a PilothouseError for a malicious one."""

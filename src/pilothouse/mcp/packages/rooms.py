@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -35,7 +36,7 @@ class PackageRooms:
         self.index = index
         self.bundles = bundles
         # Two connections of one server install it once.
-        self._installing: dict[str, asyncio.Lock] = {}
+        self._installing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def pin(self, package: Package, room: Path) -> Pin | None:
         """Return what a package would be pinned to now; None for one that its starter finds."""
@@ -88,12 +89,9 @@ class PackageRooms:
     async def installed(self, package: Package, pin: Pin, room: Path) -> Unpacked:
         """Return how a pinned package is started, installed if it is not; raise a PilothouseError that says why not."""
         place = _place(room, pin)
-        async with self._installing.setdefault(str(place), asyncio.Lock()):
-            found = await asyncio.to_thread(_read_done, place)
-            if found is None:
-                found = await self._install(package, pin, room)
-        self._installing.pop(str(place), None)
-        return found
+        turn = self._installing.setdefault(str(place), asyncio.Lock())
+        async with turn:
+            return await asyncio.to_thread(_read_done, place) or await self._install(package, pin, room)
 
     async def _install(self, package: Package, pin: Pin, room: Path) -> Unpacked:
         place = _place(room, pin)

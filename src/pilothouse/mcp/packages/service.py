@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -40,7 +41,7 @@ class PackageService(Packages):
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
         self._rooms = supervisor.parts.packages
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def look(self, owner: str, server_id: str) -> PackageUpdate:
         server = self._supervisor.find(server_id)
@@ -57,7 +58,8 @@ class PackageService(Packages):
     async def update(self, owner: str, server_id: str, body: UpdateAgreed) -> ServerView:
         check_owner(owner)
         server = self._supervisor.find(server_id)
-        async with self._turns.setdefault(server.id, asyncio.Lock()):
+        turn = self._turns.setdefault(server.id, asyncio.Lock())
+        async with turn:
             newer = await self._newer(server, body.version)
             if newer.now.fingerprint() != body.fingerprint:
                 message = f"What “{server.name}” would be updated to changed since you looked at it."

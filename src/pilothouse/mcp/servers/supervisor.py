@@ -40,6 +40,7 @@ class Supervisor:
         # What may be cut short at the end, and what must not: a server on its way down.
         self._starting: set[asyncio.Task[Any]] = set()
         self._stopping: set[asyncio.Task[Any]] = set()
+        self._afterwards: asyncio.Task[None] | None = None
         self._learning = False
         self._closed = False
 
@@ -168,6 +169,21 @@ class Supervisor:
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)
         return await task
+
+    def afterwards(self, work: Callable[[], Coroutine[Any, Any, None]], seconds: float) -> None:
+        """Do something after a while, or when all ends before that; while one thing waits so, no other does."""
+        if self._afterwards is not None and not self._afterwards.done():
+            return
+
+        async def rest() -> None:
+            try:
+                await asyncio.sleep(seconds)
+            finally:
+                await work()
+
+        self._afterwards = asyncio.create_task(rest(), name="servers")
+        self._starting.add(self._afterwards)
+        self._afterwards.add_done_callback(self._starting.discard)
 
     async def stop(self, server: Server) -> None:
         """Stop a server that is in no list, whatever becomes of whoever waits for that."""
