@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -491,10 +492,43 @@ async def test_a_server_takes_less_than_100_mb(hosted: Hosted, index: Indexes, l
     publish(index, "1.0.0")
     await hosted.add(ServerInput(command_line=line))
     await where(hosted)
-    process = (await hosted.view("tiny-server")).process
-    assert process is not None
-    assert process.memory_bytes is not None
-    assert process.memory_bytes < 100_000_000, "one process: no npm and no uv stays beside it"
+    view = await hosted.view("tiny-server")
+    assert view.process is not None
+    assert view.process.memory_bytes is not None
+    assert view.process.memory_bytes < 100_000_000, "one process: no npm and no uv stays beside it"
+    assert view.warnings == ()
+
+
+# It has a child that takes most of the memory, as a server that drives a browser has.
+HEAVY_SERVER = NODE_SERVER.replace(
+    "const lines =",
+    """const child = require("child_process").spawn(process.execPath, ["-e",
+  "global.kept = Buffer.alloc(150 * 1024 * 1024, 1); process.stdin.resume()"], { stdio: ["pipe", "ignore", "ignore"] });
+const lines =""",
+    1,
+)
+
+
+@pytest.mark.case("PRF-02")
+async def test_a_server_that_takes_more_than_100_mb_with_all_it_started_is_said_to_in_words(
+    hosted: Hosted, index: Indexes
+) -> None:
+    index.node("tiny-server", "1.0.0", server=HEAVY_SERVER)
+    await hosted.add(ServerInput(command_line="npx -y tiny-server"))
+    await where(hosted)
+
+    async def heavy() -> ServerView | None:
+        view = await hosted.view("tiny-server")
+        return view if view.process and (view.process.memory_bytes or 0) > 180 * 1024**2 else None
+
+    view = await eventually(heavy, "the memory of its child to count")
+    assert view.process is not None
+    one = psutil.Process(view.process.pid)
+    assert one.memory_info().rss < 100 * 1024**2, "by itself it takes little"
+    (said,) = view.warnings
+    found = re.fullmatch(r"It takes (\d+) MB of memory; most servers take less than 100 MB\.", said)
+    assert found is not None, said
+    assert 180 <= int(found[1]) < 400
 
 
 @pytest.mark.parametrize("scripts", [False, True])
