@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -155,11 +156,12 @@ async def test_a_tag_or_a_range_is_resolved_to_one_version_at_consent(
 
 
 async def test_install_scripts_run_only_where_the_person_allowed_them(
-    hosted: Hosted, index: Indexes, tmp_path: Path
+    hosted: Hosted, index: Indexes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark = tmp_path / "ran"
-    code = f"require('fs').writeFileSync('{mark}','')"
+    code = f"require('fs').writeFileSync('{mark}',process.env.HOME + ' ' + process.env.npm_config_secret_auth)"
     index.node("tiny-server", "1.0.0", scripts={"postinstall": f'node -e "{code}"'})
+    monkeypatch.setenv("npm_config_secret_auth", "a-credential-of-mine")
     view, consent = await consent_of(hosted, "npx -y tiny-server")
     assert "Install scripts do not run." in consent.installs
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
@@ -172,6 +174,36 @@ async def test_install_scripts_run_only_where_the_person_allowed_them(
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=changed.consent.fingerprint))
     # The same packages lie there already; they are installed anew for their scripts.
     await eventually(lambda: _exists(mark), "the script to run", 60)
+    own, credential = mark.read_text().split()
+    assert own.endswith(f"/servers/{view.id}/cache/home"), "it has a home of its own"
+    assert credential == "undefined"
+
+
+def in_git(repository: Path, scripts: dict[str, str]) -> None:
+    """Make a package that is a repository."""
+    repository.mkdir()
+    (repository / "package.json").write_text(json.dumps({"name": "part", "version": "1.0.0", "scripts": scripts}))
+    who = ("-c", "user.name=me", "-c", "user.email=me@example.com")
+    for words in (("init", "-q"), ("add", "."), (*who, "commit", "-q", "-m", "one")):
+        subprocess.run(["git", *words], cwd=repository, check=True)
+
+
+@pytest.mark.parametrize("scripts", [False, True])
+async def test_a_package_of_git_is_never_prepared_neither_when_it_is_looked_up_nor_when_it_is_installed(
+    hosted: Hosted, index: Indexes, tmp_path: Path, scripts: bool
+) -> None:
+    repository, prepared, installed = tmp_path / "part", tmp_path / "prepared", tmp_path / "installed"
+    in_git(repository, {"prepare": f"touch {prepared}", "postinstall": f"touch {installed}"})
+    index.node("tiny-server", "1.0.0", dependencies={"part": f"git+file://{repository}"})
+    view = await hosted.add(ServerInput(command_line="npx -y tiny-server", scripts=scripts), agree=False)
+    assert view.consent is not None, view.last_error
+    assert not prepared.exists()
+    assert not installed.exists()
+    assert any("Nobody vouches for the content of part" in warning for warning in view.consent.warnings)
+    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+    assert (await where(hosted))["version"] == "1.0.0"
+    assert not prepared.exists()
+    assert installed.exists() is scripts
 
 
 async def _exists(path: Path) -> bool:

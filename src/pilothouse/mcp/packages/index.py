@@ -19,6 +19,7 @@ from pilothouse.mcp.packages.locks import Lock
 from pilothouse.mcp.packages.npm import Npm
 from pilothouse.mcp.packages.pins import PackageKind, Wanted
 from pilothouse.mcp.packages.pypi import PyPI
+from pilothouse.mcp.packages.running import Around
 from pilothouse.mcp.packages.tools import Tools
 from pilothouse.mcp.servers.consent_warnings import visible
 from pilothouse.types import limits
@@ -103,10 +104,13 @@ class PackageIndex:
         pin = msgspec.structs.replace(lock.pin, warnings=(*lock.pin.warnings, *map(visible, known.warnings)))
         return msgspec.structs.replace(lock, pin=pin)
 
-    async def install(self, lock: Lock, wanted: Wanted, folder: Path) -> Unpacked:
+    async def install(self, lock: Lock, wanted: Wanted, folder: Path, around: Around) -> Unpacked:
         """Install a locked package into an empty folder; raise a PilothouseError in one sentence."""
         async with self._working():
-            return await self._kinds[wanted.kind].install(lock, wanted, folder)
+            installer = self._kinds[wanted.kind]
+            if isinstance(installer, Npm):
+                return await installer.install(lock, wanted, folder, around)
+            return await installer.install(lock, wanted, folder)
 
     @contextlib.asynccontextmanager
     async def _working(self) -> AsyncIterator[None]:

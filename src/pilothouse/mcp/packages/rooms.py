@@ -20,6 +20,7 @@ from pilothouse.mcp.packages.failures import MustBeBuilt
 from pilothouse.mcp.packages.index import AskAdvisories, PackageIndex, no_advisories
 from pilothouse.mcp.packages.locks import Lock
 from pilothouse.mcp.packages.pins import PackageKind, Pin, Wanted, wanted_of
+from pilothouse.mcp.packages.running import Around, Within
 from pilothouse.mcp.packages.tools import Tools
 from pilothouse.types import durable_files, limits
 from pilothouse.types.errors import PilothouseError
@@ -86,14 +87,17 @@ class PackageRooms:
         """Return whether it was installed to its end."""
         return (_place(room, pin) / _DONE).is_file()
 
-    async def installed(self, package: Package, pin: Pin, room: Path) -> Unpacked:
-        """Return how a pinned package is started, installed if it is not; raise a PilothouseError that says why not."""
+    async def installed(self, package: Package, pin: Pin, room: Path, within: Within | None = None) -> Unpacked:
+        """Return how a pinned package is started, installed if it is not; raise a PilothouseError that says why not.
+
+        `within` holds what a package runs when it is installed.
+        """
         place = _place(room, pin)
         turn = self._installing.setdefault(str(place), asyncio.Lock())
         async with turn:
-            return await asyncio.to_thread(_read_done, place) or await self._install(package, pin, room)
+            return await asyncio.to_thread(_read_done, place) or await self._install(package, pin, room, within)
 
-    async def _install(self, package: Package, pin: Pin, room: Path) -> Unpacked:
+    async def _install(self, package: Package, pin: Pin, room: Path, within: Within | None) -> Unpacked:
         place = _place(room, pin)
         # What an interrupted one left is never used.
         await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
@@ -103,7 +107,9 @@ class PackageRooms:
                 made = await self.bundles.install(package, pin, room, place)
             else:
                 lock = await self._lock(package, pin, room)
-                made = await self.index.install(lock, _wanted(package, pin), place)
+                # The home that it has in its sandbox, too.
+                around = Around(room / "cache" / "home", within)
+                made = await self.index.install(lock, _wanted(package, pin), place, around)
             await asyncio.to_thread(_write, place / _DONE, msgspec.json.encode(made))
         except BaseException as error:
             await asyncio.shield(asyncio.to_thread(shutil.rmtree, place, ignore_errors=True))

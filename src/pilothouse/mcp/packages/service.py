@@ -109,9 +109,8 @@ class PackageService(Packages):
         rooms, room, pin = self._rooms(), await server.package.room(), newer.now.pin
         if pin is None:
             return
-        with server.package.while_doing("Installing..."):
-            await rooms.keep(newer.entry.package, pin, room)
-            await rooms.installed(newer.entry.package, pin, room)
+        await rooms.keep(newer.entry.package, pin, room)
+        await server.package.installed(newer.entry.package, pin)
         await self._switch(newer.entry, newer.now)
         fresh = self._supervisor.find(server.id)
         if not fresh.entry.enabled:

@@ -200,6 +200,9 @@ class Supervisor:
         await asyncio.gather(*(server.stop() for server in self.servers.values()))
         if left := self._starting | self._stopping:
             await asyncio.wait(left)
+        if (packages := self.parts.packages.made) is not None:
+            # What was downloaded is installed by now, or nobody wanted it.
+            await packages.index.empty()
         await self.parts.logs.close()
 
     def _spawn(self, work: Coroutine[Any, Any, None], kind: set[asyncio.Task[Any]]) -> None:
