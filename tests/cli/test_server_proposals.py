@@ -184,3 +184,21 @@ def test_a_bundle_is_added_by_its_path_and_a_file_that_is_none_is_told(home: Pat
     # It is still that bundle, and no command of its own.
     assert kept["package"] == {**before, "scripts": True}
     assert (before["type"], kept["name"]) == ("mcpb", "Other")
+
+
+def test_options_are_understood_after_a_name_and_what_is_none_of_ours_is_told(home: Path) -> None:
+    refused = pilothouse(home, "mcp", "add", "airtable", "--zzz", "3")
+    assert_told(refused, 2, "No such option: --zzz. A command's own words come after “--”.")
+    refused = pilothouse(home, "mcp", "add", "airtable", "--env", "A=b", "more", "--", "/bin/echo")
+    assert_told(refused, 2, "“more” belongs to no option. A command's own words come after “--”.")
+    assert "no MCP servers" in pilothouse(home, "mcp", "list").err
+    added = pilothouse(home, "mcp", "add", "airtable", "--env", "A=b", "--", "/bin/echo", "--name", "x")
+    assert (added.code, added.out) == (3, "airtable\n")
+    added = pilothouse(home, "mcp", "add", "far", "http://127.0.0.1:9/mcp", "--header", "X: y", "--read-only")
+    assert added.out == "far\n"
+    added = pilothouse(home, "mcp", "add", "http://127.0.0.1:9/mcp", "--name", "named")
+    assert added.out == "named\n"
+    one, two, three = json.loads(pilothouse(home, "mcp", "list", "--json").out)["servers"]
+    assert (one["address"], one["settings"]["env"]) == ("/bin/echo --name x", {"A": "b"})
+    assert (two["settings"]["headers"], two["settings"]["readOnly"]) == ({"X": "y"}, True)
+    assert (three["name"], three["settings"]["url"]) == ("named", "http://127.0.0.1:9/mcp")

@@ -27,6 +27,7 @@ class OptionsOnBothSides(TyperCommand):
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words with the options first, wherever they stand."""
         words = self._words(ctx, args)
         before = args[: len(args) - len(words)]
         own = words.index("--") if "--" in words else len(words)

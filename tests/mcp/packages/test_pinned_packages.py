@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
-import json
 import os
-import re
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -25,36 +19,11 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.server_checks import ServerCheck
-from pilothouse.types.servers import Consent, ConsentGiven, ServerInput, ServerView
-from tests.support import real_servers
-from tests.support.mcp_hosting import Hosted, hosting, text
+from pilothouse.types.servers import ConsentGiven, ServerInput
+from tests.support.mcp_hosting import Hosted, hosting
 from tests.support.package_indexes import NODE_SERVER, Indexes
+from tests.support.pinned import KINDS, consent_of, publish, where
 from tests.support.waiting import eventually
-
-KINDS = pytest.mark.parametrize("line", ["npx -y tiny-server", "uvx tiny-server"])
-
-
-def publish(index: Indexes, version: str) -> None:
-    index.node("tiny-server", version)
-    index.python("tiny-server", version)
-
-
-async def where(hosted: Hosted, name: str = "tiny-server") -> dict[str, object]:
-    """What the running server says about itself."""
-
-    async def offered() -> bool:
-        return f"{name}.where" in await hosted.tools()
-
-    # npm and uv take seconds where others are at work, too.
-    await eventually(offered, f"the tool of {name}", 90)
-    said: dict[str, object] = json.loads(text(await hosted.call(f"{name}.where")))
-    return said
-
-
-async def consent_of(hosted: Hosted, line: str) -> tuple[ServerView, Consent]:
-    view = await hosted.add(ServerInput(command_line=line), agree=False)
-    assert view.consent is not None, view.last_error
-    return view, view.consent
 
 
 def everything(home: Path) -> list[str]:
@@ -153,61 +122,6 @@ async def test_a_tag_or_a_range_is_resolved_to_one_version_at_consent(
     publish(index, "1.5.0")
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
     assert (await where(hosted))["version"] == "1.4.0"
-
-
-async def test_install_scripts_run_only_where_the_person_allowed_them(
-    hosted: Hosted, index: Indexes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mark = tmp_path / "ran"
-    code = f"require('fs').writeFileSync('{mark}',process.env.HOME + ' ' + process.env.npm_config_secret_auth)"
-    index.node("tiny-server", "1.0.0", scripts={"postinstall": f'node -e "{code}"'})
-    monkeypatch.setenv("npm_config_secret_auth", "a-credential-of-mine")
-    view, consent = await consent_of(hosted, "npx -y tiny-server")
-    assert "Install scripts do not run." in consent.installs
-    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
-    await where(hosted)
-    assert not mark.exists()
-    changed = await hosted.admin.update(ME, view.id, ServerInput(command_line="npx -y tiny-server", scripts=True))
-    assert changed.consent is not None
-    assert "Install scripts may run now." in changed.consent.changes
-    assert any("run while they are installed" in warning for warning in changed.consent.warnings)
-    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=changed.consent.fingerprint))
-    # The same packages lie there already; they are installed anew for their scripts.
-    await eventually(lambda: _exists(mark), "the script to run", 60)
-    own, credential = mark.read_text().split()
-    assert own.endswith(f"/servers/{view.id}/cache/home"), "it has a home of its own"
-    assert credential == "undefined"
-
-
-def in_git(repository: Path, scripts: dict[str, str]) -> None:
-    """Make a package that is a repository."""
-    repository.mkdir()
-    (repository / "package.json").write_text(json.dumps({"name": "part", "version": "1.0.0", "scripts": scripts}))
-    who = ("-c", "user.name=me", "-c", "user.email=me@example.com")
-    for words in (("init", "-q"), ("add", "."), (*who, "commit", "-q", "-m", "one")):
-        subprocess.run(["git", *words], cwd=repository, check=True)
-
-
-@pytest.mark.parametrize("scripts", [False, True])
-async def test_a_package_of_git_is_never_prepared_neither_when_it_is_looked_up_nor_when_it_is_installed(
-    hosted: Hosted, index: Indexes, tmp_path: Path, scripts: bool
-) -> None:
-    repository, prepared, installed = tmp_path / "part", tmp_path / "prepared", tmp_path / "installed"
-    in_git(repository, {"prepare": f"touch {prepared}", "postinstall": f"touch {installed}"})
-    index.node("tiny-server", "1.0.0", dependencies={"part": f"git+file://{repository}"})
-    view = await hosted.add(ServerInput(command_line="npx -y tiny-server", scripts=scripts), agree=False)
-    assert view.consent is not None, view.last_error
-    assert not prepared.exists()
-    assert not installed.exists()
-    assert any("Nobody vouches for the content of part" in warning for warning in view.consent.warnings)
-    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-    assert (await where(hosted))["version"] == "1.0.0"
-    assert not prepared.exists()
-    assert installed.exists() is scripts
-
-
-async def _exists(path: Path) -> bool:
-    return await asyncio.to_thread(path.exists)
 
 
 @pytest.mark.parametrize(
@@ -500,84 +414,3 @@ async def test_an_image_without_docker_is_one_sentence_and_nothing_is_kept(
     assert (await hosted.admin.list(ME)).servers == ()
     (tmp_path / "docker").symlink_to("/bin/true")
     assert (await hosted.add(image, agree=False)).consent is not None
-
-
-@pytest.mark.case("PRF-02")
-@pytest.mark.parametrize(
-    ("name", "tools"), [(real_servers.memory, 9), (real_servers.sequential_thinking, 1), (real_servers.time, 2)]
-)
-async def test_a_real_server_of_node_and_of_python_takes_less_than_100_mb(
-    hosted: Hosted, name: Callable[[], list[str]], tools: int
-) -> None:
-    program, *arguments = name()
-    view = await hosted.add(ServerInput(name="Real", command=program, args=tuple(arguments)))
-    view = await hosted.until(view.id, "connected")
-    assert view.tool_count == tools
-    assert view.process is not None
-    assert view.process.memory_bytes is not None
-    assert 10_000_000 < view.process.memory_bytes < 100_000_000
-
-
-@KINDS
-@pytest.mark.case("PRF-02")
-async def test_a_server_takes_less_than_100_mb(hosted: Hosted, index: Indexes, line: str) -> None:
-    publish(index, "1.0.0")
-    await hosted.add(ServerInput(command_line=line))
-    await where(hosted)
-    view = await hosted.view("tiny-server")
-    assert view.process is not None
-    assert view.process.memory_bytes is not None
-    assert view.process.memory_bytes < 100_000_000, "one process: no npm and no uv stays beside it"
-    assert view.warnings == ()
-
-
-# It has a child that takes most of the memory, as a server that drives a browser has.
-HEAVY_SERVER = NODE_SERVER.replace(
-    "const lines =",
-    """const child = require("child_process").spawn(process.execPath, ["-e",
-  "global.kept = Buffer.alloc(150 * 1024 * 1024, 1); process.stdin.resume()"], { stdio: ["pipe", "ignore", "ignore"] });
-const lines =""",
-    1,
-)
-
-
-@pytest.mark.case("PRF-02")
-async def test_a_server_that_takes_more_than_100_mb_with_all_it_started_is_said_to_in_words(
-    hosted: Hosted, index: Indexes
-) -> None:
-    index.node("tiny-server", "1.0.0", server=HEAVY_SERVER)
-    await hosted.add(ServerInput(command_line="npx -y tiny-server"))
-    await where(hosted)
-
-    async def heavy() -> ServerView | None:
-        view = await hosted.view("tiny-server")
-        return view if view.process and (view.process.memory_bytes or 0) > 180 * 1024**2 else None
-
-    view = await eventually(heavy, "the memory of its child to count")
-    assert view.process is not None
-    one = psutil.Process(view.process.pid)
-    assert one.memory_info().rss < 100 * 1024**2, "by itself it takes little"
-    (said,) = view.warnings
-    found = re.fullmatch(r"It takes (\d+) MB of memory; most servers take less than 100 MB\.", said)
-    assert found is not None, said
-    assert 180 <= int(found[1]) < 400
-
-
-@pytest.mark.parametrize("scripts", [False, True])
-async def test_nothing_is_built_before_the_person_agreed(
-    hosted: Hosted, index: Indexes, tmp_path: Path, scripts: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    mark = tmp_path / "ran"
-    project = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
-    code = f"open({str(mark)!r}, 'w').close()\n"
-    index.source("tiny-server", "1.0.0", {"pyproject.toml": project, "own.py": code})
-    view = await hosted.add(ServerInput(name="Tiny", command_line="uvx tiny-server", scripts=scripts), agree=False)
-    assert not await asyncio.to_thread(mark.exists)
-    if scripts:
-        # uvx builds it where it is started, once that is allowed.
-        assert view.consent is not None, view.last_error
-        assert view.consent.argv[-1] == "tiny-server"
-        assert view.consent.installs == ()
-    else:
-        assert "tiny-server must be built here, which runs code of its packages" in view.last_error

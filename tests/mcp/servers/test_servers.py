@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from pilothouse.mcp.servers.consent import look
-from pilothouse.mcp.servers.names import slug
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
@@ -376,24 +375,6 @@ async def test_an_import_adds_and_starts_nothing(hosted: Hosted, scripted: Scrip
     assert "import-secret" not in (hosted.home / "config.json").read_text()
     again = await hosted.other_programs.import_file(ME, body)
     assert [each.outcome for each in again.servers] == ["known", "known", "refused"]
-
-
-async def test_of_two_servers_of_one_name_that_are_added_at_the_same_moment_one_is_kept(hosted: Hosted) -> None:
-    bodies = [ServerInput(url=f"https://{each}.example.com/mcp", name="twin", enabled=False) for each in "abc"]
-    made = await asyncio.gather(*(hosted.admin.add(ME, body) for body in bodies), return_exceptions=True)
-    assert sorted(type(each).__name__ for each in made) == ["PilothouseError", "PilothouseError", "ServerView"]
-    assert all("already a server “twin”" in str(each) for each in made if isinstance(each, PilothouseError))
-    assert [each.name for each in (await hosted.admin.list(ME)).servers] == ["twin"]
-    # Where nobody gave a name, each gets one of its own, whichever comes first.
-    urls = ("https://example.com/mcp", "https://example.com/github/mcp")
-    text = json.dumps({"mcpServers": {"example.com": {"url": "https://example.com/else"}}})
-    await asyncio.gather(
-        *(hosted.admin.add(ME, ServerInput(url=url, enabled=False)) for url in urls),
-        hosted.other_programs.import_file(ME, ImportRequest(text=text)),
-    )
-    names = [each.name for each in (await hosted.admin.list(ME)).servers]
-    assert len(names) >= 3
-    assert len({slug(each) for each in names}) == len(names)
 
 
 async def test_each_address_of_a_host_gets_a_name_of_its_own(hosted: Hosted) -> None:
