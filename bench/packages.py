@@ -18,12 +18,14 @@ import psutil
 from bench.results import table, verdict
 from pilothouse.mcp.packages.pins import wanted_of
 from pilothouse.mcp.packages.rooms import rooms_in, started_as
+from pilothouse.mcp.packages.tools import Tools
 from pilothouse.types.servers import Package
 
 SERVERS = {
-    "npm": (Package(type="npm", identifier="@modelcontextprotocol/server-everything"), ("npx", "-y")),
-    "pypi": (Package(type="pypi", identifier="mcp-server-time", requirements=("mcp<2",)), ("uvx", "--with", "mcp<2")),
+    "npm": Package(type="npm", identifier="@modelcontextprotocol/server-everything"),
+    "pypi": Package(type="pypi", identifier="mcp-server-time", requirements=("mcp<2",)),
 }
+STARTERS = {"npm": "npx", "pypi": "uvx"}
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -32,6 +34,14 @@ HELLO = {
 }
 # Seconds and a share of memory that the pinned one may take.
 WARM, SHARE = 1.0, 0.5
+
+
+def starter(kind: str) -> tuple[str, ...]:
+    """Return what `npx -y` and `uvx --with` stand for, by the tools that the product finds: neither need be on PATH."""
+    tools = Tools()
+    if kind == "npm":
+        return (*tools.node().npm, "exec", "--yes", "--")
+    return (tools.uv(), "tool", "run", "--with", "mcp<2")
 
 
 async def installed(package: Package, room: Path) -> tuple[tuple[str, ...], dict[str, str], float]:
@@ -78,10 +88,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    for kind, (package, starter) in SERVERS.items():
+    for kind, package in SERVERS.items():
+        rival = STARTERS[kind]
         with tempfile.TemporaryDirectory(prefix="bench-") as folder:
             argv, env, took = asyncio.run(installed(package, Path(folder)))
-            ways = {"pinned": (argv, env), starter[0]: ((*starter, package.identifier), dict[str, str]())}
+            ways = {"pinned": (argv, env), rival: ((*starter(kind), package.identifier), dict[str, str]())}
             found: dict[str, list[tuple[float, int]]] = {name: [] for name in ways}
             for _ in range(options.rounds + 1):
                 for name, way in ways.items():
@@ -89,12 +100,12 @@ def main() -> None:
         # The first of each fills caches.
         warm = {name: statistics.median(each[0] for each in all_of[1:]) for name, all_of in found.items()}
         memory = {name: statistics.median(each[1] for each in all_of[1:]) for name, all_of in found.items()}
-        first = {"pinned": took, starter[0]: found[starter[0]][0][0]}
+        first = {"pinned": took, rival: found[rival][0][0]}
         rows = [(name, f"{first[name]:.1f} s", f"{warm[name]:.2f} s", f"{memory[name] / 1e6:.0f} MB") for name in found]
         title = f"{package.identifier}: first, warm (median of {options.rounds}), memory"
         table(title, rows)
         verdict(f"warm start, {kind}", warm["pinned"], WARM, " s")
-        verdict(f"memory to {starter[0]}", memory["pinned"] / memory[starter[0]], SHARE)
+        verdict(f"memory to {rival}", memory["pinned"] / memory[rival], SHARE)
 
 
 if __name__ == "__main__":

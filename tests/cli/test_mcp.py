@@ -168,12 +168,6 @@ def test_a_program_of_this_folder_is_known_by_its_whole_path(tmp_path: Path, mon
     assert new_server(["./nothing", "-v"], ServerForm()).command == "./nothing"
 
 
-def test_options_after_the_name_are_told_where_they_belong(home: Path) -> None:
-    done = pilothouse(home, "mcp", "add", "airtable", "--env", "A=b", "--", "npx", "-y", "some-server")
-    assert_told(done, 2, "Options come before the name.", "pilothouse mcp add --env A=b airtable -- …")
-    assert "no MCP servers" in pilothouse(home, "mcp", "list").err
-
-
 @pytest.mark.slow
 @pytest.mark.case("PRC-09")
 @pytest.mark.parametrize("beside", [False, True])

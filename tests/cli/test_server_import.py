@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -76,6 +77,30 @@ def test_an_import_asks_in_the_terminal_and_switches_several_on(home: Path, echo
     assert (again.code, len(again.out.splitlines())) == (0, 2)
     done = pilothouse(home, "mcp", "edit", "mine", "--secret", "key", stdin="sk-another\n")
     assert done.code == 0, done
+
+
+def test_what_is_no_file_or_too_large_a_one_is_refused_and_never_waited_for(home: Path, tmp_path: Path) -> None:
+    pipe, huge, dark = tmp_path / "pipe", tmp_path / "huge.json", tmp_path / "dark.json"
+    os.mkfifo(pipe)
+    with huge.open("wb") as file:
+        file.truncate(10 * 1024**3)
+    dark.write_bytes(b'{"mcpServers": "\xff"}')
+    for given, said in (
+        (pipe, "is a pipe, a device or a folder, and no file."),
+        (Path("/dev/zero"), "is a pipe, a device or a folder, and no file."),
+        (tmp_path, "is a pipe, a device or a folder, and no file."),
+        (huge, "is too large for a settings file."),
+        (dark, "is not UTF-8 text."),
+    ):
+        done = pilothouse(home, "mcp", "import", str(given))
+        assert_told(done, 2, f"{given} {said}")
+    assert_told(pilothouse(home, "mcp", "add", str(huge)), 2, "is too large for the description of a server.")
+    # Said of one that another program should have, it keeps no other from being listed.
+    settings = tmp_path / ".cursor"
+    settings.mkdir()
+    os.mkfifo(settings / "mcp.json")
+    listed = pilothouse(home, "mcp", "import", HOME=str(tmp_path))
+    assert listed.code == 0, listed
 
 
 @pytest.mark.parametrize("secret", [False, True])

@@ -67,7 +67,8 @@ def test_several_are_chosen_among_by_their_number(home: Path) -> None:
     assert_told(refused, 2, "There are several ways to add this: 1 One: /bin/echo; 2 Two:", "--choose N")
     assert servers_of(home) == []
     assert_told(pilothouse(home, "mcp", "add", "--choose", "3", text), 2, "There is no number 3")
-    added = pilothouse(home, "mcp", "add", "--choose", "2", text)
+    assert_told(pilothouse(home, "mcp", "add", text, "--choose", "3"), 2, "There is no number 3")
+    added = pilothouse(home, "mcp", "add", text, "--choose", "2")
     assert added.out == "two\n"
     with Screen(home, ["mcp", "add", text]) as screen:
         screen.until(r"Which one\?")
@@ -183,3 +184,21 @@ def test_a_bundle_is_added_by_its_path_and_a_file_that_is_none_is_told(home: Pat
     # It is still that bundle, and no command of its own.
     assert kept["package"] == {**before, "scripts": True}
     assert (before["type"], kept["name"]) == ("mcpb", "Other")
+
+
+def test_options_are_understood_after_a_name_and_what_is_none_of_ours_is_told(home: Path) -> None:
+    refused = pilothouse(home, "mcp", "add", "airtable", "--zzz", "3")
+    assert_told(refused, 2, "No such option: --zzz. A command's own words come after “--”.")
+    refused = pilothouse(home, "mcp", "add", "airtable", "--env", "A=b", "more", "--", "/bin/echo")
+    assert_told(refused, 2, "“more” belongs to no option. A command's own words come after “--”.")
+    assert "no MCP servers" in pilothouse(home, "mcp", "list").err
+    added = pilothouse(home, "mcp", "add", "airtable", "--env", "A=b", "--", "/bin/echo", "--name", "x")
+    assert (added.code, added.out) == (3, "airtable\n")
+    added = pilothouse(home, "mcp", "add", "far", "http://127.0.0.1:9/mcp", "--header", "X: y", "--read-only")
+    assert added.out == "far\n"
+    added = pilothouse(home, "mcp", "add", "http://127.0.0.1:9/mcp", "--name", "named")
+    assert added.out == "named\n"
+    one, two, three = json.loads(pilothouse(home, "mcp", "list", "--json").out)["servers"]
+    assert (one["address"], one["settings"]["env"]) == ("/bin/echo --name x", {"A": "b"})
+    assert (two["settings"]["headers"], two["settings"]["readOnly"]) == ({"X": "y"}, True)
+    assert (three["name"], three["settings"]["url"]) == ("named", "http://127.0.0.1:9/mcp")

@@ -35,10 +35,10 @@ def seconds(work: Callable[[], object], patience: float = PATIENCE) -> float:
         if working:
             raise TooLong
 
-    before = signal.signal(signal.SIGVTALRM, break_off)
-    signal.setitimer(signal.ITIMER_VIRTUAL, patience)
-    start = time.thread_time()
+    before, start = signal.signal(signal.SIGVTALRM, break_off), time.thread_time()
     try:
+        # Within: a short patience may be over before the next line.
+        signal.setitimer(signal.ITIMER_VIRTUAL, patience)
         work()
         working = False
     except TooLong:

@@ -9,6 +9,7 @@ import typer
 
 from pilothouse.cli.command import as_typed
 from pilothouse.cli.consent import agreed
+from pilothouse.cli.option_order import OptionsOnBothSides
 from pilothouse.cli.options import AsJson, ConsentTo, ServerName, command, given, new_app, require_change
 from pilothouse.cli.prompting import someone_is_there, yes
 from pilothouse.cli.registries import app as registries
@@ -78,7 +79,7 @@ def _tell_trouble(one: ServerView) -> None:
         aside.line(f"{one.slug}: {said}. Look at it: pilothouse mcp about {one.slug}", "yellow")
 
 
-@command(app, context_settings={"allow_interspersed_args": False})
+@command(app, cls=OptionsOnBothSides, context_settings={"allow_interspersed_args": False})
 async def add(
     target: Annotated[
         list[str] | None,
@@ -91,8 +92,9 @@ async def add(
 
     It takes a command with its arguments, a URL, the name of a package, an image or a registry's entry, a line or a
     link for another program, JSON, the path of a bundle or a JSON file, and `-` for what is piped in. Options come
-    before it. A name may stand before it too: `NAME -- COMMAND…`, or `NAME URL`. A local command is shown whole and
-    starts only after you agree; without a terminal to ask in, it ends with 3 and says how to agree.
+    before a command, and before or after anything else. A name may stand before it too: `NAME -- COMMAND…`, or `NAME
+    URL`. A local command is shown whole and starts only after you agree; without a terminal to ask in, it ends with 3
+    and says how to agree.
     """
     named = named_server(target or (), form)
     async with connect_host() as api:
@@ -126,7 +128,7 @@ async def edit(server: ServerName, *, form: ServerForm) -> int:
         return await try_with_keys(api, changed)
 
 
-command(app, context_settings={"allow_interspersed_args": False})(check)
+command(app, cls=OptionsOnBothSides, context_settings={"allow_interspersed_args": False})(check)
 
 
 @command(app)

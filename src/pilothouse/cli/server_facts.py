@@ -59,6 +59,8 @@ def _facts(one: ServerView, facts: ServerStatus | None) -> Iterator[tuple[str, s
     if one.process is not None:
         memory = f", {one.process.memory_bytes / 2**20:.0f} MB" if one.process.memory_bytes else ""
         yield "process", f"{one.process.pid}{memory}, for {_age(time.time() - one.process.started_at)}"
+    for warning in one.warnings:
+        yield "", warning
     if one.restarts:
         yield "restarts", str(one.restarts)
     if facts is not None and facts.calls:

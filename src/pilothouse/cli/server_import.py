@@ -22,6 +22,7 @@ from pilothouse.types.home_paths import at_home
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.server_sharing import OtherFile
 from pilothouse.types.servers import ImportedServer, ImportQuestion, ImportReport, ImportRequest
+from pilothouse.types.text_files import read_text
 
 _FOLDER = "workspaceFolder"
 
@@ -171,15 +172,4 @@ async def _names(file: OtherFile, aside: Terminal) -> list[str]:
 def _read(file: Path) -> str:
     if str(file) == "-":
         return read_piped(limits.SETTINGS_FILE_BYTES, "What is piped in is too large for a settings file.")
-    try:
-        with at_home(file).open("rb") as opened:
-            data = opened.read(limits.SETTINGS_FILE_BYTES + 1)
-    except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
-        raise PilothouseError("bad_request", f"{file} cannot be read: {reason}.") from None
-    if len(data) > limits.SETTINGS_FILE_BYTES:
-        raise PilothouseError("too_large", f"{file} is too large for a settings file.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise PilothouseError("bad_request", f"{file} is not UTF-8 text.") from None
+    return read_text(at_home(file), limits.SETTINGS_FILE_BYTES, "a settings file", str(file))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -127,11 +126,6 @@ def _named(words: list[str], form: ServerForm) -> tuple[list[str], ServerForm]:
         return rest[1:], replace(form, name=name)
     if len(rest) == 1 and _is_address(rest[0]) and shutil.which(name) is None:
         return rest, replace(form, name=name)
-    if rest[0].startswith("-") and "--" in rest and shutil.which(name) is None:
-        before = shlex.join(rest[: rest.index("--")])
-        raise PilothouseError(
-            "bad_request", "Options come before the name.", fix=f"Write: pilothouse mcp add {before} {name} -- …"
-        )
     return words, form
 
 

@@ -29,6 +29,7 @@ from pilothouse.types.json import JsonObject, an_object
 from pilothouse.types.proposals import AnyText, FilledProposal, Proposal, ProposalField, Recognised
 from pilothouse.types.server_keys import KeyInput, ServerKey
 from pilothouse.types.servers import ServerInput
+from pilothouse.types.text_files import read_text
 
 _BUNDLES = (".mcpb", ".dxt")
 _PIECE = 1024 * 1024
@@ -78,7 +79,9 @@ def _thing_of(target: Sequence[str], form: ServerForm) -> Thing | None:
         return Thing(read_piped(limits.RECOGNISED_BYTES, "What is piped in is too large for a server."))
     path = at_home(word)
     if _is_file(path) and not os.access(path, os.X_OK):
-        return Thing(bundle=path) if path.suffix.lower() in _BUNDLES else Thing(_text_of(path))
+        if path.suffix.lower() in _BUNDLES:
+            return Thing(bundle=path)
+        return Thing(read_text(path, limits.RECOGNISED_BYTES, "the description of a server"))
     first = word.split(maxsplit=1)[0] if word.strip() else ""
     return None if "://" not in first and shutil.which(first) is not None and " " not in word else Thing(word)
 
@@ -88,21 +91,6 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
-
-
-def _text_of(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(limits.RECOGNISED_BYTES + 1)
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
-        raise PilothouseError("bad_request", f"{path} cannot be read: {reason}.") from None
-    except UnicodeDecodeError:
-        raise PilothouseError("bad_request", f"{path} is no text that describes a server.") from None
-    if len(data) > limits.RECOGNISED_BYTES:
-        raise PilothouseError("too_large", f"{path} is too large to describe a server.")
-    return text
 
 
 async def _proposed(api: ClientApi, thing: Thing, form: AnyForm) -> tuple[ServerInput, list[Named]]:

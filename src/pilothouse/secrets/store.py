@@ -99,10 +99,14 @@ class SecretStore:
                     self._learn(self._unseal(name, entry).value)
 
     def delete(self, name: str) -> None:
-        entry = self._entry(name)
+        try:
+            entry = self._entry(name)
+        except PilothouseError:
+            # What cannot be read is of no use to anyone; it goes, and what a keyring has of it is under no name.
+            entry = _Entry("", "file")
         if entry is None:
             return
-        with self._guard:
+        with self._guard, _disk_errors(self._folder):
             if entry.store == "keyring" and (keyring := self._keyring()) is not None:
                 # Someone may have taken it out of the keyring by hand.
                 with contextlib.suppress(PilothouseError):

@@ -49,12 +49,10 @@ class RegistryKey(Body, frozen=True):
     value: str | None
 
 
-class FoundServer(Frozen, frozen=True):
-    """A server that a search found; one that several registries have is one."""
+class ListedServer(Frozen, frozen=True, kw_only=True):
+    """A server as a registry lists it; all texts may be shown."""
 
-    # Where it was found, the one that its proposals are made from first.
-    registries: tuple[str, ...]
-    # Its name in the first of them, with the namespace: "io.github.owner/server", "@owner/server".
+    # With the namespace: "io.github.owner/server", "@owner/server".
     name: str
     title: str
     description: str
@@ -68,6 +66,13 @@ class FoundServer(Frozen, frozen=True):
     licence: str = ""
     # What would run or be reached, in a line each; empty where only the details say it.
     runs: tuple[str, ...] = ()
+
+
+class FoundServer(ListedServer, frozen=True, kw_only=True):
+    """A server that a search found; one that several registries have is one, and named as in the first of them."""
+
+    # Where it was found, the one that its proposals are made from first.
+    registries: tuple[str, ...]
     # "It looks like io.github.github/github-mcp-server, and is another one."
     warnings: tuple[str, ...] = ()
 

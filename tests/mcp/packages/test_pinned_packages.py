@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
+import gc
 import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -14,7 +11,7 @@ import psutil
 import pytest
 
 from pilothouse.mcp.packages.facts import Advisories
-from pilothouse.mcp.packages.pins import PackageKind
+from pilothouse.mcp.packages.pins import PackageKind, Wanted
 from pilothouse.mcp.packages.rooms import rooms_in
 from pilothouse.mcp.servers.consent import look
 from pilothouse.types import limits
@@ -22,36 +19,11 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.server_checks import ServerCheck
-from pilothouse.types.servers import Consent, ConsentGiven, ServerInput, ServerView
-from tests.support import real_servers
-from tests.support.mcp_hosting import Hosted, hosting, text
+from pilothouse.types.servers import ConsentGiven, ServerInput
+from tests.support.mcp_hosting import Hosted, hosting
 from tests.support.package_indexes import NODE_SERVER, Indexes
+from tests.support.pinned import KINDS, consent_of, publish, where
 from tests.support.waiting import eventually
-
-KINDS = pytest.mark.parametrize("line", ["npx -y tiny-server", "uvx tiny-server"])
-
-
-def publish(index: Indexes, version: str) -> None:
-    index.node("tiny-server", version)
-    index.python("tiny-server", version)
-
-
-async def where(hosted: Hosted, name: str = "tiny-server") -> dict[str, object]:
-    """What the running server says about itself."""
-
-    async def offered() -> bool:
-        return f"{name}.where" in await hosted.tools()
-
-    # npm and uv take seconds where others are at work, too.
-    await eventually(offered, f"the tool of {name}", 90)
-    said: dict[str, object] = json.loads(text(await hosted.call(f"{name}.where")))
-    return said
-
-
-async def consent_of(hosted: Hosted, line: str) -> tuple[ServerView, Consent]:
-    view = await hosted.add(ServerInput(command_line=line), agree=False)
-    assert view.consent is not None, view.last_error
-    return view, view.consent
 
 
 def everything(home: Path) -> list[str]:
@@ -150,30 +122,6 @@ async def test_a_tag_or_a_range_is_resolved_to_one_version_at_consent(
     publish(index, "1.5.0")
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
     assert (await where(hosted))["version"] == "1.4.0"
-
-
-async def test_install_scripts_run_only_where_the_person_allowed_them(
-    hosted: Hosted, index: Indexes, tmp_path: Path
-) -> None:
-    mark = tmp_path / "ran"
-    code = f"require('fs').writeFileSync('{mark}','')"
-    index.node("tiny-server", "1.0.0", scripts={"postinstall": f'node -e "{code}"'})
-    view, consent = await consent_of(hosted, "npx -y tiny-server")
-    assert "Install scripts do not run." in consent.installs
-    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
-    await where(hosted)
-    assert not mark.exists()
-    changed = await hosted.admin.update(ME, view.id, ServerInput(command_line="npx -y tiny-server", scripts=True))
-    assert changed.consent is not None
-    assert "Install scripts may run now." in changed.consent.changes
-    assert any("run while they are installed" in warning for warning in changed.consent.warnings)
-    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=changed.consent.fingerprint))
-    # The same packages lie there already; they are installed anew for their scripts.
-    await eventually(lambda: _exists(mark), "the script to run", 60)
-
-
-async def _exists(path: Path) -> bool:
-    return await asyncio.to_thread(path.exists)
 
 
 @pytest.mark.parametrize(
@@ -291,6 +239,45 @@ async def test_a_check_installs_aside_and_leaves_nothing_and_its_consent_counts_
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=checked.fingerprint))
     await where(hosted)
     assert [path for path in index.asked if path.endswith((".tgz", ".whl"))] == downloads, "nothing is fetched twice"
+
+
+async def checked(hosted: Hosted, line: str) -> None:
+    body = ServerInput(command_line=line)
+    asked = await hosted.admin.check(ME, ServerCheck(server=body))
+    assert asked.consent is not None
+    told = await hosted.admin.check(ME, ServerCheck(server=body, fingerprint=asked.consent.fingerprint))
+    assert told.ok, told.message
+
+
+@KINDS
+async def test_what_a_check_downloaded_goes_after_a_while_and_when_the_program_ends(
+    index: Indexes, line: str, home: Path, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(index, "1.0.0")
+    downloads = home / "cache" / "packages"
+    async with hosting(home) as brief:
+        await checked(brief, line)
+        assert list(downloads.iterdir())
+    assert not downloads.exists()
+    monkeypatch.setattr(limits, "CHECKED_PACKAGES_KEPT", 0.01)
+    async with hosting(home) as long:
+        await checked(long, line)
+
+        async def gone() -> bool:
+            return not downloads.exists()
+
+        await eventually(gone, "the downloads to go")
+
+
+@KINDS
+async def test_names_that_fail_leave_no_lock_behind(hosted: Hosted, line: str) -> None:
+    packages = hosted.supervisor.parts.packages().index
+    kind: PackageKind = "npm" if line.startswith("npx") else "pypi"
+    for number in range(2):
+        with pytest.raises(PilothouseError):
+            await packages.lock(Wanted(kind=kind, name=f"no-such-server-{number}"))
+    gc.collect()
+    assert len(packages._resolving) == 0
 
 
 async def test_a_server_that_is_there_is_checked_at_its_version_without_asking_what_is_new(
@@ -427,51 +414,3 @@ async def test_an_image_without_docker_is_one_sentence_and_nothing_is_kept(
     assert (await hosted.admin.list(ME)).servers == ()
     (tmp_path / "docker").symlink_to("/bin/true")
     assert (await hosted.add(image, agree=False)).consent is not None
-
-
-@pytest.mark.case("PRF-02")
-@pytest.mark.parametrize(
-    ("name", "tools"), [(real_servers.memory, 9), (real_servers.sequential_thinking, 1), (real_servers.time, 2)]
-)
-async def test_a_real_server_of_node_and_of_python_takes_less_than_100_mb(
-    hosted: Hosted, name: Callable[[], list[str]], tools: int
-) -> None:
-    program, *arguments = name()
-    view = await hosted.add(ServerInput(name="Real", command=program, args=tuple(arguments)))
-    view = await hosted.until(view.id, "connected")
-    assert view.tool_count == tools
-    assert view.process is not None
-    assert view.process.memory_bytes is not None
-    assert 10_000_000 < view.process.memory_bytes < 100_000_000
-
-
-@KINDS
-@pytest.mark.case("PRF-02")
-async def test_a_server_takes_less_than_100_mb(hosted: Hosted, index: Indexes, line: str) -> None:
-    publish(index, "1.0.0")
-    await hosted.add(ServerInput(command_line=line))
-    await where(hosted)
-    process = (await hosted.view("tiny-server")).process
-    assert process is not None
-    assert process.memory_bytes is not None
-    assert process.memory_bytes < 100_000_000, "one process: no npm and no uv stays beside it"
-
-
-@pytest.mark.parametrize("scripts", [False, True])
-async def test_nothing_is_built_before_the_person_agreed(
-    hosted: Hosted, index: Indexes, tmp_path: Path, scripts: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    mark = tmp_path / "ran"
-    project = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
-    code = f"open({str(mark)!r}, 'w').close()\n"
-    index.source("tiny-server", "1.0.0", {"pyproject.toml": project, "own.py": code})
-    view = await hosted.add(ServerInput(name="Tiny", command_line="uvx tiny-server", scripts=scripts), agree=False)
-    assert not await asyncio.to_thread(mark.exists)
-    if scripts:
-        # uvx builds it where it is started, once that is allowed.
-        assert view.consent is not None, view.last_error
-        assert view.consent.argv[-1] == "tiny-server"
-        assert view.consent.installs == ()
-    else:
-        assert "tiny-server must be built here, which runs code of its packages" in view.last_error

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import shlex
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -46,3 +48,27 @@ async def test_a_package_works_in_a_sandbox_without_the_network(held: Hosted, in
     index.node("tiny-server", "1.0.0")
     await held.add(ServerInput(command_line="npx -y tiny-server", sandbox=True, network=False))
     assert json.loads(text(await held.call_when_known("tiny-server.where")))["version"] == "1.0.0"
+
+
+async def test_install_scripts_that_the_person_allowed_run_in_the_sandbox_with_a_home_of_the_server(
+    held: Hosted, index: Indexes, home: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "mark"
+    tried = {"outside": str(outside), "data": str(home / "mark"), "home": f"{Path.home()}/pilothouse-mark"}
+    code = (
+        "const fs=require('fs');const writes=(p)=>{try{fs.writeFileSync(p,'x');return true}catch(e){return false}};"
+        f"const told={{home:process.env.HOME,kept:writes(process.env.HOME+'/kept')}};const tried={json.dumps(tried)};"
+        "for(const k in tried)told[k]=writes(tried[k]);"
+        "fs.writeFileSync('told.json',JSON.stringify(told));"
+    )
+    index.node("tiny-server", "1.0.0", scripts={"postinstall": f"node -e {shlex.quote(code)}"})
+    view = await held.add(ServerInput(command_line="npx -y tiny-server", sandbox=True, scripts=True))
+    assert json.loads(text(await held.call_when_known("tiny-server.where")))["version"] == "1.0.0"
+    (file,) = (home / "servers" / view.id / "packages").glob("*/node_modules/tiny-server/told.json")
+    told = json.loads(file.read_text())
+    assert told["home"] != os.environ.get("HOME")
+    assert (told["kept"], (home / "servers" / view.id / "cache" / "home" / "kept").read_text()) == (True, "x")
+    for name, path in tried.items():
+        # The sandbox has a /tmp of its own, in which it may write what it likes.
+        assert not told[name] or path.startswith("/tmp/"), (name, told)
+        assert not await asyncio.to_thread(os.path.exists, path)

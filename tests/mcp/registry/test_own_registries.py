@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,62 @@ async def test_the_settings_file_gives_a_registry_another_address_or_none(
         assert [each.id for each in (await both.finder.service.list(ME)).registries] == ["official"]
         assert await both.finder.names("payroll") == ["com.acme/payroll"]
         assert not both.official.requests
+
+
+async def test_only_the_owner_changes_the_registries_and_anyone_may_search(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with OfficialServer([INTERNAL]) as own, registries(home, monkeypatch, [INTERNAL]) as both:
+        service, other = both.finder.service, "someone else"
+        await service.add(ME, RegistryInput(url=own.url, name="Acme"))
+        asked = len(own.requests)
+        for change in (
+            service.add(other, RegistryInput(url=f"{own.url}/more", name="More")),
+            service.remove(other, "acme"),
+            service.set_key(other, "smithery", RegistryKey(value="a-key-of-mine")),
+            service.set_key(other, "smithery", RegistryKey(value=None)),
+        ):
+            with pytest.raises(PilothouseError, match="Only the owner of this installation") as refused:
+                await change
+            assert refused.value.code == "forbidden"
+        assert len(own.requests) == asked
+        assert [each.id for each in (await service.list(other)).registries] == ["official", "smithery", "acme"]
+        assert not list((home / "secrets").glob("registry.*"))
+        assert (await service.search(other, "payroll")).total == 1
+
+
+async def test_a_key_that_cannot_be_read_is_told_by_its_registry_alone_and_can_be_replaced(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with registries(home, monkeypatch, [INTERNAL], [smithery_entry("@acme/payroll-too")]) as both:
+        service, both.smithery.key = both.finder.service, "sesame-open-123"
+        await service.set_key(ME, "smithery", RegistryKey(value="sesame-open-123"))
+        (file,) = (home / "secrets").glob("registry.smithery*")
+        for broken in ('{"origin": "x"', f'{{"origin": "{both.smithery.url}", "store": "file", "sealed": "AA"}}'):
+            file.write_text(broken)
+            found = await both.finder.search(f"payroll {len(broken)}")
+            assert found.key_wanted == ("smithery",)
+            (note,) = [each for each in found.notes if each.startswith("Smithery")]
+            assert note.startswith("Smithery has a key here that cannot be read: give it again, or forget it.")
+            official, smithery = (await service.list(ME)).registries
+            assert (official.problem, smithery.problem) == (
+                "",
+                "Smithery has a key here that cannot be read: give it again, or forget it.",
+            )
+        forgotten = await service.set_key(ME, "smithery", RegistryKey(value=None))
+        assert not forgotten.registries[1].problem
+        file.write_text("{")
+        again = await service.set_key(ME, "smithery", RegistryKey(value="sesame-open-123"))
+        assert (again.registries[1].has_key, again.registries[1].problem) == (True, "")
+        assert sorted(await both.finder.names("payroll")) == ["@acme/payroll-too", "com.acme/payroll"]
+
+
+async def test_of_two_registries_that_are_added_at_the_same_moment_under_one_name_or_address_one_is_kept(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with OfficialServer() as own, registries(home, monkeypatch) as both:
+        added = (RegistryInput(url=own.url, name="Acme"), RegistryInput(url=f"{own.url}/v0.1", name="Acme"))
+        made = await asyncio.gather(*(both.finder.service.add(ME, each) for each in added), return_exceptions=True)
+        (refused,) = [each for each in made if isinstance(each, PilothouseError)]
+        assert str(refused) == "The registry Acme was added a moment ago."
+        assert [each.id for each in (await both.finder.service.list(ME)).registries][2:] == ["acme"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
@@ -13,6 +14,7 @@ import pytest
 from pilothouse.mcp.servers.entries import parse_entry
 from pilothouse.mcp.servers.forms import drafted
 from pilothouse.mcp.servers.key_places import KeyReader
+from pilothouse.mcp.servers.names import slug
 from pilothouse.mcp.servers.values import KeySources, values_of
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
@@ -162,3 +164,21 @@ async def test_as_many_servers_as_a_file_may_have_are_imported_and_listed_at_onc
     assert {server.state for server in listed.servers} == {"needs_consent"}
     # Each secret is a file that the disk confirmed; one write of the list for each server took a minute.
     assert took < 20
+
+
+async def test_of_two_servers_of_one_name_that_are_added_at_the_same_moment_one_is_kept(hosted: Hosted) -> None:
+    bodies = [ServerInput(url=f"https://{each}.example.com/mcp", name="twin", enabled=False) for each in "abc"]
+    made = await asyncio.gather(*(hosted.admin.add(ME, body) for body in bodies), return_exceptions=True)
+    assert sorted(type(each).__name__ for each in made) == ["PilothouseError", "PilothouseError", "ServerView"]
+    assert all("already a server “twin”" in str(each) for each in made if isinstance(each, PilothouseError))
+    assert [each.name for each in (await hosted.admin.list(ME)).servers] == ["twin"]
+    # Where nobody gave a name, each gets one of its own, whichever comes first.
+    urls = ("https://example.com/mcp", "https://example.com/github/mcp")
+    text = json.dumps({"mcpServers": {"example.com": {"url": "https://example.com/else"}}})
+    await asyncio.gather(
+        *(hosted.admin.add(ME, ServerInput(url=url, enabled=False)) for url in urls),
+        hosted.other_programs.import_file(ME, ImportRequest(text=text)),
+    )
+    names = [each.name for each in (await hosted.admin.list(ME)).servers]
+    assert len(names) >= 3
+    assert len({slug(each) for each in names}) == len(names)

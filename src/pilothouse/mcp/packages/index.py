@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -18,6 +19,7 @@ from pilothouse.mcp.packages.locks import Lock
 from pilothouse.mcp.packages.npm import Npm
 from pilothouse.mcp.packages.pins import PackageKind, Wanted
 from pilothouse.mcp.packages.pypi import PyPI
+from pilothouse.mcp.packages.running import Around
 from pilothouse.mcp.packages.tools import Tools
 from pilothouse.mcp.servers.consent_warnings import visible
 from pilothouse.types import limits
@@ -45,7 +47,8 @@ class PackageIndex:
         self._locks: OrderedDict[str, tuple[float, Lock]] = OrderedDict()
         self._failed: dict[str, tuple[float, PilothouseError]] = {}
         self._turns = asyncio.Semaphore(limits.INSTALLERS)
-        self._resolving: dict[str, asyncio.Lock] = {}
+        # Each lives as long as someone resolves that text, or waits for it.
+        self._resolving: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._at_work = 0
 
     async def newest(self, kind: PackageKind, name: str, version: str = "") -> PackageFacts | None:
@@ -58,7 +61,8 @@ class PackageIndex:
 
         `anew` asks the index also where it was asked a moment ago.
         """
-        async with self._resolving.setdefault(wanted.text, asyncio.Lock()):
+        turn = self._resolving.setdefault(wanted.text, asyncio.Lock())
+        async with turn:
             known = self._locks.get(wanted.text)
             if known is not None and not anew and time.monotonic() - known[0] < limits.LOCK_AGE:
                 return known[1]
@@ -89,8 +93,7 @@ class PackageIndex:
     def _remember(self, text: str, lock: Lock) -> None:
         self._locks[text] = (time.monotonic(), lock)
         while len(self._locks) > limits.LOCKS_KEPT:
-            gone, _ = self._locks.popitem(last=False)
-            self._resolving.pop(gone, None)
+            self._locks.popitem(last=False)
 
     async def _judged(self, lock: Lock, wanted: Wanted) -> Lock:
         """Return a lock with what is known against its package; raise a PilothouseError for a malicious one."""
@@ -101,10 +104,13 @@ class PackageIndex:
         pin = msgspec.structs.replace(lock.pin, warnings=(*lock.pin.warnings, *map(visible, known.warnings)))
         return msgspec.structs.replace(lock, pin=pin)
 
-    async def install(self, lock: Lock, wanted: Wanted, folder: Path) -> Unpacked:
+    async def install(self, lock: Lock, wanted: Wanted, folder: Path, around: Around) -> Unpacked:
         """Install a locked package into an empty folder; raise a PilothouseError in one sentence."""
         async with self._working():
-            return await self._kinds[wanted.kind].install(lock, wanted, folder)
+            installer = self._kinds[wanted.kind]
+            if isinstance(installer, Npm):
+                return await installer.install(lock, wanted, folder, around)
+            return await installer.install(lock, wanted, folder)
 
     @contextlib.asynccontextmanager
     async def _working(self) -> AsyncIterator[None]:

@@ -14,7 +14,7 @@ from pilothouse.mcp.packages.facts import PackageFacts, Unpacked, clean, listed
 from pilothouse.mcp.packages.failures import NoSuchPackage, explained, no_program, not_found
 from pilothouse.mcp.packages.locks import Lock, digest_of, npm_packages, unpinned
 from pilothouse.mcp.packages.pins import Pin, Wanted, program_of
-from pilothouse.mcp.packages.running import Done, Job, run
+from pilothouse.mcp.packages.running import Around, Done, Job, run
 from pilothouse.mcp.packages.tools import Node, Tools
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
@@ -58,16 +58,36 @@ class Npm:
                 raise explained(wanted, done.said)
             return await asyncio.to_thread(_lock, wanted, folder / "package-lock.json")
 
-    async def install(self, lock: Lock, wanted: Wanted, folder: Path) -> Unpacked:
+    async def install(self, lock: Lock, wanted: Wanted, folder: Path, around: Around) -> Unpacked:
         """Install what was locked into a folder; return how its program is started."""
         node = await asyncio.to_thread(self._tools.node)
         await asyncio.to_thread(_write_locked, folder, lock)
-        scripts = () if lock.pin.scripts else ("--ignore-scripts",)
-        words = ("ci", *scripts, "--omit=dev", "--no-audit", "--no-fund", "--prefer-offline")
-        done = await self._npm(node, folder, words, limits.INSTALL_TIMEOUT, runs_code=lock.pin.scripts)
+        # Never with scripts: whoever downloads has the person's credentials, and packages of git would be prepared.
+        words = ("ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--prefer-offline")
+        done = await self._npm(node, folder, words, limits.INSTALL_TIMEOUT)
+        if done.ok and lock.pin.scripts:
+            done = await self._run_scripts(node, folder, around)
         if not done.ok:
             raise explained(wanted, done.said)
         return await asyncio.to_thread(self._unpacked, lock.pin, wanted, folder, node)
+
+    async def _run_scripts(self, node: Node, folder: Path, around: Around) -> Done:
+        """Let the packages run what they run when they are installed: in the server's sandbox, if it has one."""
+        await asyncio.to_thread(around.home.mkdir, mode=0o700, parents=True, exist_ok=True)
+        return await run(
+            Job(
+                argv=(*node.npm, "rebuild", "--no-audit", "--no-fund"),
+                folder=folder,
+                variables={
+                    **_QUIET,
+                    "npm_config_cache": str(around.home / ".npm"),
+                    "HOME": str(around.home),
+                    "PATH": _path(node),
+                },
+                runs_code=True,
+                within=around.within,
+            )
+        )
 
     def _unpacked(self, pin: Pin, wanted: Wanted, folder: Path, node: Node) -> Unpacked:
         base = folder / "node_modules" / pin.name
@@ -79,23 +99,23 @@ class Npm:
         bins = str(folder / "node_modules" / ".bin")
         return Unpacked(command=_start(node.program, script), path=(bins, str(Path(node.program).parent)))
 
-    async def _npm(
-        self, node: Node, folder: Path, words: tuple[str, ...], seconds: float, *, runs_code: bool = False
-    ) -> Done:
+    async def _npm(self, node: Node, folder: Path, words: tuple[str, ...], seconds: float) -> Done:
         await asyncio.to_thread(self._cache.mkdir, mode=0o700, parents=True, exist_ok=True)
-        # Its own scripts look for node on the path.
-        places = (Path(node.program).parent, Path(node.npm[0]).parent, os.environ.get("PATH", os.defpath))
-        path = os.pathsep.join(map(str, places))
         return await run(
             Job(
                 argv=(*node.npm, *words),
                 folder=folder,
-                variables={**_QUIET, "npm_config_cache": str(self._cache), "PATH": path},
+                variables={**_QUIET, "npm_config_cache": str(self._cache), "PATH": _path(node)},
                 seconds=seconds,
-                runs_code=runs_code,
                 output_bytes=limits.LOCK_BYTES,
             )
         )
+
+
+def _path(node: Node) -> str:
+    """Return a search path on which scripts of npm find this node."""
+    places = (Path(node.program).parent, Path(node.npm[0]).parent, os.environ.get("PATH", os.defpath))
+    return os.pathsep.join(map(str, places))
 
 
 def _write_project(folder: Path, name: str, version: str) -> None:

@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -19,6 +20,7 @@ from pilothouse.mcp.packages.failures import MustBeBuilt
 from pilothouse.mcp.packages.index import AskAdvisories, PackageIndex, no_advisories
 from pilothouse.mcp.packages.locks import Lock
 from pilothouse.mcp.packages.pins import PackageKind, Pin, Wanted, wanted_of
+from pilothouse.mcp.packages.running import Around, Within
 from pilothouse.mcp.packages.tools import Tools
 from pilothouse.types import durable_files, limits
 from pilothouse.types.errors import PilothouseError
@@ -35,7 +37,7 @@ class PackageRooms:
         self.index = index
         self.bundles = bundles
         # Two connections of one server install it once.
-        self._installing: dict[str, asyncio.Lock] = {}
+        self._installing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def pin(self, package: Package, room: Path) -> Pin | None:
         """Return what a package would be pinned to now; None for one that its starter finds."""
@@ -85,17 +87,17 @@ class PackageRooms:
         """Return whether it was installed to its end."""
         return (_place(room, pin) / _DONE).is_file()
 
-    async def installed(self, package: Package, pin: Pin, room: Path) -> Unpacked:
-        """Return how a pinned package is started, installed if it is not; raise a PilothouseError that says why not."""
-        place = _place(room, pin)
-        async with self._installing.setdefault(str(place), asyncio.Lock()):
-            found = await asyncio.to_thread(_read_done, place)
-            if found is None:
-                found = await self._install(package, pin, room)
-        self._installing.pop(str(place), None)
-        return found
+    async def installed(self, package: Package, pin: Pin, room: Path, within: Within | None = None) -> Unpacked:
+        """Return how a pinned package is started, installed if it is not; raise a PilothouseError that says why not.
 
-    async def _install(self, package: Package, pin: Pin, room: Path) -> Unpacked:
+        `within` holds what a package runs when it is installed.
+        """
+        place = _place(room, pin)
+        turn = self._installing.setdefault(str(place), asyncio.Lock())
+        async with turn:
+            return await asyncio.to_thread(_read_done, place) or await self._install(package, pin, room, within)
+
+    async def _install(self, package: Package, pin: Pin, room: Path, within: Within | None) -> Unpacked:
         place = _place(room, pin)
         # What an interrupted one left is never used.
         await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
@@ -105,7 +107,9 @@ class PackageRooms:
                 made = await self.bundles.install(package, pin, room, place)
             else:
                 lock = await self._lock(package, pin, room)
-                made = await self.index.install(lock, _wanted(package, pin), place)
+                # The home that it has in its sandbox, too.
+                around = Around(room / "cache" / "home", within)
+                made = await self.index.install(lock, _wanted(package, pin), place, around)
             await asyncio.to_thread(_write, place / _DONE, msgspec.json.encode(made))
         except BaseException as error:
             await asyncio.shield(asyncio.to_thread(shutil.rmtree, place, ignore_errors=True))

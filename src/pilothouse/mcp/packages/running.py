@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,10 +16,21 @@ import msgspec
 from pilothouse.mcp.client.processes import environment, kill_marked, signal_group, with_us
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.server_sandbox import SandboxedProgram
 
 # Where the person's own registry, its credentials and its certificates are told.
 _CONFIGURED = ("npm_config_", "NPM_CONFIG_", "UV_", "PIP_")
 _PIECE = 64 * 1024
+
+# Puts a command with its variables, which may change one folder, into a sandbox.
+Within = Callable[[tuple[str, ...], Mapping[str, str], str], AbstractContextManager[SandboxedProgram]]
+
+
+class Around(msgspec.Struct, frozen=True):
+    """What code of a package has around it while that is installed: a home that is not the person's, and a sandbox."""
+
+    home: Path
+    within: Within | None = None
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +43,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = limits.INSTALL_TIMEOUT
     # Whether code of strangers may run in it: it is given no credentials then.
     runs_code: bool = False
+    within: Within | None = None
     output_bytes: int = limits.INSTALLER_OUTPUT_BYTES
 
 
@@ -49,19 +62,7 @@ class Done(msgspec.Struct, frozen=True):
 async def run(job: Job) -> Done:
     """Return how a program ended; raise a PilothouseError when it takes too long or cannot be started."""
     mark = uuid4().hex
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *with_us(job.argv),
-            stdin=asyncio.subprocess.PIPE if job.given else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=job.folder,
-            env=_environment(job, mark),
-            start_new_session=True,
-        )
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PilothouseError("server_failed", f"{job.argv[0]} could not be started: {why}.") from None
+    process, sandboxed = await _started(job, mark)
     try:
         async with asyncio.timeout(job.seconds):
             output, said, _ = await asyncio.gather(
@@ -75,8 +76,31 @@ async def run(job: Job) -> Done:
         message = f"{name} did not finish within {job.seconds:g} s."
         raise PilothouseError("server_failed", message, fix="Check the network and try again.") from None
     finally:
-        await _end(process, mark)
+        await _end(process, mark, sandboxed)
     return Done(code, output, said.decode(errors="replace"))
+
+
+async def _started(job: Job, mark: str) -> tuple[asyncio.subprocess.Process, SandboxedProgram | None]:
+    argv, given, folder, sandboxed = tuple(job.argv), _environment(job, mark), str(job.folder), None
+    try:
+        with contextlib.ExitStack() as held:
+            if job.within is not None:
+                sandboxed = held.enter_context(job.within(argv, given, folder))
+                argv, given, folder = sandboxed.argv, {**sandboxed.environment}, "/"
+            process = await asyncio.create_subprocess_exec(
+                *with_us(argv),
+                stdin=asyncio.subprocess.PIPE if job.given else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=folder,
+                env=given,
+                pass_fds=sandboxed.descriptors if sandboxed is not None else (),
+                start_new_session=True,
+            )
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PilothouseError("server_failed", f"{job.argv[0]} could not be started: {why}.") from None
+    return process, sandboxed
 
 
 def _environment(job: Job, mark: str) -> dict[str, str]:
@@ -105,7 +129,7 @@ async def _give(stream: asyncio.StreamWriter | None, given: bytes) -> None:
     stream.close()
 
 
-async def _end(process: asyncio.subprocess.Process, mark: str) -> None:
+async def _end(process: asyncio.subprocess.Process, mark: str, sandboxed: SandboxedProgram | None) -> None:
     """End it, with all that it started, also where whoever waits was cancelled."""
     if process.returncode is None:
         signal_group(process.pid, signal.SIGKILL)
@@ -113,5 +137,7 @@ async def _end(process: asyncio.subprocess.Process, mark: str) -> None:
     async def end() -> None:
         await process.wait()
         await asyncio.to_thread(kill_marked, mark)
+        if sandboxed is not None:
+            await asyncio.to_thread(sandboxed.ended)
 
     await asyncio.shield(asyncio.ensure_future(end()))

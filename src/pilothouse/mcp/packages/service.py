@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -40,7 +41,7 @@ class PackageService(Packages):
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
         self._rooms = supervisor.parts.packages
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def look(self, owner: str, server_id: str) -> PackageUpdate:
         server = self._supervisor.find(server_id)
@@ -57,7 +58,8 @@ class PackageService(Packages):
     async def update(self, owner: str, server_id: str, body: UpdateAgreed) -> ServerView:
         check_owner(owner)
         server = self._supervisor.find(server_id)
-        async with self._turns.setdefault(server.id, asyncio.Lock()):
+        turn = self._turns.setdefault(server.id, asyncio.Lock())
+        async with turn:
             newer = await self._newer(server, body.version)
             if newer.now.fingerprint() != body.fingerprint:
                 message = f"What “{server.name}” would be updated to changed since you looked at it."
@@ -107,9 +109,8 @@ class PackageService(Packages):
         rooms, room, pin = self._rooms(), await server.package.room(), newer.now.pin
         if pin is None:
             return
-        with server.package.while_doing("Installing..."):
-            await rooms.keep(newer.entry.package, pin, room)
-            await rooms.installed(newer.entry.package, pin, room)
+        await rooms.keep(newer.entry.package, pin, room)
+        await server.package.installed(newer.entry.package, pin)
         await self._switch(newer.entry, newer.now)
         fresh = self._supervisor.find(server.id)
         if not fresh.entry.enabled:

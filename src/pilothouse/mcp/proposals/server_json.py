@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from pilothouse.mcp.proposals.about import About
 from pilothouse.mcp.proposals.blanks import Blanks
 from pilothouse.mcp.proposals.downloads import of_package
 from pilothouse.mcp.proposals.registry_inputs import templated, values, words
@@ -44,42 +45,10 @@ def proposals_of(server: JsonObject, source: Source) -> tuple[Proposal, ...]:
     server = an_object(_spelled(server, limits.JSON_DEPTH))
     packages = objects_in(server.get("packages"))[: limits.PROPOSALS_MOST]
     remotes = objects_in(server.get("remotes"))[: limits.PROPOSALS_MOST]
-    about = _About(_name(server), shown(server.get("description")), source)
+    about = About(_name(server), shown(server.get("description")), source)
     made = [_guarded(about, _package, each) for each in packages]
     made += [_guarded(about, _remote, each) for each in remotes]
     return tuple(made) or (about.without("It says neither what to run nor where it is.", "command"),)
-
-
-class _About(msgspec.Struct, frozen=True):
-    """What all proposals of one description share."""
-
-    name: str
-    description: str
-    source: Source
-
-    def made(self, kind: PackageType, runs: str, server: ServerInput, blanks: Blanks, notes: Sequence[str]) -> Proposal:
-        return Proposal(
-            name=self.name,
-            kind=kind,
-            runs=shown(runs, limits.PROPOSAL_ABOUT_CHARS),
-            server=server,
-            source=self.source,
-            fields=blanks.fields,
-            auth_type=blanks.auth_type,
-            description=self.description,
-            notes=tuple(notes),
-        )
-
-    def without(self, problem: str, kind: PackageType, runs: str = "") -> Proposal:
-        return Proposal(
-            name=self.name,
-            kind=kind,
-            runs=shown(runs, limits.PROPOSAL_ABOUT_CHARS),
-            server=None,
-            source=self.source,
-            description=self.description,
-            problem=problem,
-        )
 
 
 def _spelled(value: object, depth: int) -> object:
@@ -96,7 +65,7 @@ def _name(server: JsonObject) -> str:
     return title or shown(str(server.get("name") or "").rpartition("/")[2], limits.KEY_LABEL_CHARS) or "server"
 
 
-def _guarded(about: _About, make: Callable[[_About, JsonObject], Proposal], raw: JsonObject) -> Proposal:
+def _guarded(about: About, make: Callable[[About, JsonObject], Proposal], raw: JsonObject) -> Proposal:
     kind = _KINDS.get(str(raw.get("registryType")), "command") if "identifier" in raw or "url" not in raw else "http"
     try:
         return make(about, raw)
@@ -117,7 +86,7 @@ class _Package(msgspec.Struct, frozen=True):
     variables: tuple[str, ...]
 
 
-def _package(about: _About, raw: JsonObject) -> Proposal:
+def _package(about: About, raw: JsonObject) -> Proposal:
     kind = str(raw.get("registryType") or "")
     identifier = str(raw.get("identifier") or raw.get("name") or "").strip()
     if kind not in _KINDS:
@@ -227,7 +196,7 @@ def _nuget(package: _Package, _base: str) -> tuple[str, tuple[str, ...]]:
 # --- addresses -----------------------------------------------------------------------------------
 
 
-def _remote(about: _About, raw: JsonObject) -> Proposal:
+def _remote(about: About, raw: JsonObject) -> Proposal:
     blanks = Blanks()
     kind, url = str(raw.get("type") or ""), str(raw.get("url") or "").strip()
     if kind not in _WIRES:
@@ -240,7 +209,7 @@ def _remote(about: _About, raw: JsonObject) -> Proposal:
         raise BadField((), "It wants a secret in the name of its host, where it could be seen by others.")
     headers = values(raw.get("headers"), "header", blanks)
     server = ServerInput(name=about.name, url=marked, wire=_WIRES[kind], plain_headers=headers.plain)
-    return about.made("http", _shown_address(url), server, blanks, ())
+    return about.made("http", _shown_address(url), server, blanks)
 
 
 def _shown_address(url: str) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-import msgspec
-
+from pilothouse.mcp.proposals.about import About
 from pilothouse.mcp.proposals.blanks import Blanks, Wanted, is_secret
 from pilothouse.mcp.proposals.config_schema import wanted_of
 from pilothouse.mcp.proposals.texts import shown
@@ -36,25 +35,16 @@ _OWN_WAY = "Smithery starts it by a program of its own; paste the command of its
 
 def proposals_of(details: JsonObject, source: Source) -> tuple[Proposal, ...]:
     """Return what the details of a server offer; what cannot be had says why."""
-    about = _About(_name(details), shown(details.get("description")), source, str(details.get("deploymentUrl") or ""))
+    about = About(_name(details), shown(details.get("description")), source, str(details.get("deploymentUrl") or ""))
     made = []
     for connection in objects_in(details.get("connections"))[: limits.PROPOSALS_MOST]:
         try:
             made.append(_proposal(about, connection))
         except BadField as error:
-            made.append(_without(about, error.message, "command"))
+            made.append(about.without(error.message, "command"))
     if not made and about.address:
         made.append(_guarded_hosted(about))
-    return tuple(made) or (_without(about, "Smithery does not say how to reach or start it.", "command"),)
-
-
-class _About(msgspec.Struct, frozen=True):
-    """What all proposals of one server share."""
-
-    name: str
-    description: str
-    source: Source
-    address: str
+    return tuple(made) or (about.without("Smithery does not say how to reach or start it.", "command"),)
 
 
 def _name(details: JsonObject) -> str:
@@ -63,24 +53,24 @@ def _name(details: JsonObject) -> str:
     return title or shown(name, limits.KEY_LABEL_CHARS) or "server"
 
 
-def _guarded_hosted(about: _About) -> Proposal:
+def _guarded_hosted(about: About) -> Proposal:
     try:
         return _hosted(about, {})
     except BadField as error:
-        return _without(about, error.message, "http")
+        return about.without(error.message, "http")
 
 
-def _proposal(about: _About, connection: JsonObject) -> Proposal:
+def _proposal(about: About, connection: JsonObject) -> Proposal:
     kind = str(connection.get("type") or "")
     if kind in _HOSTED:
         return _hosted(about, connection)
     if kind == "stdio":
         return _local(about, connection)
     named = shown(kind, 40) or "nothing"
-    return _without(about, f"It is spoken to over “{named}”, which Pilothouse does not know.", "command")
+    return about.without(f"It is spoken to over “{named}”, which Pilothouse does not know.", "command")
 
 
-def _hosted(about: _About, connection: JsonObject) -> Proposal:
+def _hosted(about: About, connection: JsonObject) -> Proposal:
     """Return a server at its address, with its settings in the query, a value each."""
     url = str(connection.get("deploymentUrl") or connection.get("url") or about.address).strip()
     check_url(url)
@@ -90,7 +80,7 @@ def _hosted(about: _About, connection: JsonObject) -> Proposal:
     query = "&".join(f"{quote(each.name, safe='')}={_mark(blanks, each)}" for each in _settings(connection))
     sign = "" if not query else "&" if "?" in url else "?"
     server = ServerInput(name=about.name, url=f"{url}{sign}{query}")
-    return _made(about, "http", shown_url(url), server, blanks)
+    return about.made("http", shown_url(url), server, blanks)
 
 
 def _settings(connection: JsonObject) -> tuple[Wanted, ...]:
@@ -101,17 +91,17 @@ def _mark(blanks: Blanks, wanted: Wanted) -> str:
     return blanks.slot(wanted) if wanted.secret else blanks.value(wanted)
 
 
-def _local(about: _About, connection: JsonObject) -> Proposal:
+def _local(about: About, connection: JsonObject) -> Proposal:
     """Return a server that is started here, where its little function is a plain record of words."""
     if connection.get("bundleUrl") and not connection.get("stdioFunction"):
         address = shown(connection["bundleUrl"], 300)
-        return _without(about, f"It is a bundle: download {address} and drop the file here.", "mcpb")
+        return about.without(f"It is a bundle: download {address} and drop the file here.", "mcpb")
     hit = _FUNCTION.fullmatch(str(connection.get("stdioFunction") or "")[: limits.SCHEMA_BYTES])
     if hit is None:
-        return _without(about, _OWN_WAY, "command")
+        return about.without(_OWN_WAY, "command")
     command, known = hit[1][1:-1], {each.name: each for each in _settings(connection)}
     if command not in _STARTERS:
-        return _without(about, f"It is started with “{shown(command, 40)}” in Smithery's own machines.", "command")
+        return about.without(f"It is started with “{shown(command, 40)}” in Smithery's own machines.", "command")
     blanks = Blanks()
     args = tuple(_word(each[1], known, blanks) for each in _all(_PIECE, hit[2]))
     plain: dict[str, str] = {}
@@ -127,7 +117,7 @@ def _local(about: _About, connection: JsonObject) -> Proposal:
         args = ("-y", *args)
     server = ServerInput(name=about.name, command=command, args=args, plain_env=plain)
     package = next((word for word in args if not word.startswith("-")), "")
-    return _made(about, _STARTERS[command], f"{'npm' if command == 'npx' else 'PyPI'} {package}", server, blanks)
+    return about.made(_STARTERS[command], f"{'npm' if command == 'npx' else 'PyPI'} {package}", server, blanks)
 
 
 def _all(form: re.Pattern[str], text: str) -> list[re.Match[str]]:
@@ -153,28 +143,3 @@ def _asked(value: str, known: dict[str, Wanted]) -> Wanted | None:
 def _word(value: str, known: dict[str, Wanted], blanks: Blanks) -> str:
     wanted = _asked(value, known)
     return value[1:-1] if wanted is None else _mark(blanks, wanted)
-
-
-def _made(about: _About, kind: PackageType, runs: str, server: ServerInput, blanks: Blanks) -> Proposal:
-    return Proposal(
-        name=about.name,
-        kind=kind,
-        runs=shown(runs, limits.PROPOSAL_ABOUT_CHARS),
-        server=server,
-        source=about.source,
-        fields=blanks.fields,
-        auth_type=blanks.auth_type,
-        description=about.description,
-    )
-
-
-def _without(about: _About, problem: str, kind: PackageType) -> Proposal:
-    return Proposal(
-        name=about.name,
-        kind=kind,
-        runs="",
-        server=None,
-        source=about.source,
-        description=about.description,
-        problem=problem,
-    )

@@ -27,6 +27,7 @@ Why = Literal["key", "busy", "absent", "away", "large", "odd"]
 
 NO_KEY = "wants a key before it answers"
 BAD_KEY = "did not take the key that it was given"
+LOST_KEY = "has a key here that cannot be read: give it again, or forget it"
 
 
 class RegistryTrouble(Exception):

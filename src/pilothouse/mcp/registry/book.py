@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from pilothouse.mcp.registry import addresses
+from pilothouse.mcp.registry.asking import LOST_KEY, RegistryTrouble
 from pilothouse.mcp.registry.entries import text
 from pilothouse.mcp.servers.names import plain_host
 from pilothouse.types import limits
@@ -98,7 +99,14 @@ class RegistryBook:
     async def add(self, registry: Registry) -> None:
         """Keep a registry of one's own."""
         entry = {"id": registry.id, "name": registry.name, "url": registry.url}
-        await self._change(lambda entries: [*entries, entry])
+
+        def added(entries: list[JsonObject]) -> list[JsonObject]:
+            # It was asked whether it is one meanwhile, and another may have come in.
+            if any(_is(each, registry.id) or each.get("url") == registry.url for each in _own_entries(entries)):
+                raise PilothouseError("conflict", f"The registry {registry.name} was added a moment ago.")
+            return [*entries, entry]
+
+        await self._change(added)
 
     async def remove(self, registry: Registry) -> None:
         """Forget a registry of one's own, with its key."""
@@ -113,14 +121,21 @@ class RegistryBook:
 
     # --- keys ---------------------------------------------------------------------------------------
 
-    def has_key(self, registry: Registry) -> bool:
-        return self._secrets.origin_of(_secret(registry)) == origin_of(registry.url)
+    def has_key(self, registry: Registry) -> bool | None:
+        """Return whether there is a key for a registry's address; None if what is kept cannot be read."""
+        try:
+            return self._secrets.origin_of(_secret(registry)) == origin_of(registry.url)
+        except PilothouseError:
+            return None
 
     async def key(self, registry: Registry) -> str:
-        """Return the key of a registry; none that was given for another address."""
-        if not self.has_key(registry):
+        """Return a registry's key, none that was given for another address; raise RegistryTrouble for a lost one."""
+        if await asyncio.to_thread(self.has_key, registry) is False:
             return ""
-        return await asyncio.to_thread(self._secrets.get, _secret(registry), origin_of(registry.url)) or ""
+        try:
+            return await asyncio.to_thread(self._secrets.get, _secret(registry), origin_of(registry.url)) or ""
+        except PilothouseError:
+            raise RegistryTrouble("key", LOST_KEY) from None
 
     async def set_key(self, registry: Registry, value: str | None) -> None:
         """Keep a key for a registry, or take it away."""
@@ -146,6 +161,10 @@ def _own(entries: Iterable[JsonObject]) -> Iterator[Registry]:
         if isinstance(url, str) and origin_of(url):
             name = text(each.get("name"), limits.REGISTRY_TITLE_CHARS) or registry_id
             yield Registry(id=registry_id, name=name, kind="official", url=url.rstrip("/"), own=True)
+
+
+def _own_entries(entries: Sequence[object]) -> Iterator[JsonObject]:
+    return (each for each in entries if isinstance(each, dict))
 
 
 def _is(entry: object, registry_id: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Sequence
 
 import msgspec
 
-from pilothouse.mcp.registry.asking import BAD_KEY, NO_KEY, RegistryTrouble
+from pilothouse.mcp.registry.asking import BAD_KEY, LOST_KEY, NO_KEY, RegistryTrouble
 from pilothouse.mcp.registry.book import Registry, RegistryBook
 from pilothouse.mcp.registry.clients import OfficialClient, client_of
 from pilothouse.mcp.registry.local_copy import LocalCopy, State
@@ -30,7 +30,7 @@ class Standing(msgspec.Struct, frozen=True):
 
     @property
     def wants_key(self) -> bool:
-        return self.state.problem in (NO_KEY, BAD_KEY)
+        return self.state.problem in (NO_KEY, BAD_KEY, LOST_KEY)
 
 
 class Copying:
@@ -116,7 +116,11 @@ class Copying:
         await asyncio.to_thread(self._copy.keep, registry.id, found, asked=" ".join(words), changes=changes)
 
     async def _refresh(self, registry: Registry) -> None:
-        client = OfficialClient(registry.url, await self._book.key(registry))
+        try:
+            client = OfficialClient(registry.url, await self._book.key(registry))
+        except RegistryTrouble as trouble:
+            await asyncio.to_thread(self._copy.note, registry.id, **noted(trouble))
+            return
         await Refresh(self._copy, registry.id, client, await self.state(registry)).run()
 
 

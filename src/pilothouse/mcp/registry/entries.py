@@ -15,7 +15,7 @@ from pilothouse.mcp.servers.consent_warnings import visible
 from pilothouse.types import limits
 from pilothouse.types.invisible import whole
 from pilothouse.types.json import JsonObject, an_object, encode, is_within, objects_in
-from pilothouse.types.registries import FoundStatus
+from pilothouse.types.registries import FoundStatus, ListedServer
 
 OFFICIAL_META = "io.modelcontextprotocol.registry/official"
 _STATUS: dict[str, FoundStatus] = {"active": "active", "deprecated": "deprecated", "deleted": "deleted"}
@@ -25,24 +25,12 @@ _PYPI = re.compile(r"[-_.]+")
 _KINDS = {"npm", "pypi", "oci", "nuget", "mcpb"}
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as a registry lists it; all texts may be shown."""
+class Entry(ListedServer, frozen=True, kw_only=True):
+    """A server as the copy keeps it."""
 
-    name: str
-    title: str
-    description: str
-    version: str = ""
-    verified: bool = False
-    uses: int | None = None
-    updated_at: str = ""
     # When it was first there: of two that look alike, the later one is the other one.
     published_at: str = ""
-    status: FoundStatus = "active"
-    status_note: str = ""
-    licence: str = ""
-    # What would run or be reached, a line each.
-    runs: tuple[str, ...] = ()
-    # The same without versions, to tell whether two entries run the same; empty where that is not known.
+    # What it runs without versions, to tell whether two entries run the same; empty where that is not known.
     keys: tuple[str, ...] = ()
     # The names of packages, images and hosts, to search for.
     packages: str = ""

@@ -315,16 +315,22 @@ def _make(connection: sqlite3.Connection) -> None:
 
 
 def _state(connection: sqlite3.Connection, registry: str) -> State:
+    (count,) = connection.execute("SELECT count(*) FROM server WHERE registry = ?", (registry,)).fetchone()
+    return msgspec.structs.replace(_noted(connection, registry), servers=count)
+
+
+def _noted(connection: sqlite3.Connection, registry: str) -> State:
+    """Return what is written down about a registry; its servers are not counted, which takes long for many."""
     row = connection.execute(
-        "SELECT cursor, since, began, clock, known_until, copied_at, full_at, heard_at, rest_until, problem,"
-        " (SELECT count(*) FROM server WHERE registry = :id) FROM registry WHERE id = :id",
-        {"id": registry},
+        "SELECT cursor, since, began, clock, known_until, copied_at, full_at, heard_at, rest_until, problem, 0"
+        " FROM registry WHERE id = ?",
+        (registry,),
     ).fetchone()
     return State(**dict(zip(State.__struct_fields__, row, strict=True))) if row else State()
 
 
 def _note(connection: sqlite3.Connection, registry: str, changes: Mapping[str, str | float]) -> None:
-    now = msgspec.structs.asdict(_state(connection, registry))
+    now = msgspec.structs.asdict(_noted(connection, registry))
     connection.execute(
         "UPDATE registry SET cursor = :cursor, since = :since, began = :began, clock = :clock,"
         " known_until = :known_until, copied_at = :copied_at, full_at = :full_at, heard_at = :heard_at,"

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from pilothouse.mcp.proposals.downloads import KeepsBundles
-from pilothouse.mcp.registry.asking import RegistryTrouble
+from pilothouse.mcp.registry.asking import LOST_KEY, RegistryTrouble
 from pilothouse.mcp.registry.book import ALL, Registry, RegistryBook
 from pilothouse.mcp.registry.clients import OfficialClient
 from pilothouse.mcp.registry.copying import Copying
@@ -16,6 +16,7 @@ from pilothouse.mcp.registry.offers import Offers
 from pilothouse.mcp.registry.searching import Search, search, words_of
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.host_finding import Registries
 from pilothouse.types.proposals import Recognised
 from pilothouse.types.registries import FoundServers, RegistryInput, RegistryKey, RegistryList, RegistryView
@@ -34,6 +35,7 @@ class RegistryService(Registries):
         return RegistryList(registries=tuple([await self._view(each) for each in self._book.all()]))
 
     async def add(self, owner: str, body: RegistryInput) -> RegistryList:
+        _check_owner(owner)
         new = self._book.new(body.url, body.name)
         problem = await _answers(new)
         await self._book.add(new)
@@ -57,6 +59,7 @@ class RegistryService(Registries):
         )
 
     async def remove(self, owner: str, registry_id: str) -> RegistryList:
+        _check_owner(owner)
         registry = self._book.get(registry_id)
         if not registry.own:
             message = f"{registry.subject} is one that everyone has; only registries that you added are removed."
@@ -67,6 +70,7 @@ class RegistryService(Registries):
         return await self.list(owner)
 
     async def set_key(self, owner: str, registry_id: str, body: RegistryKey) -> RegistryList:
+        _check_owner(owner)
         registry = self._book.get(registry_id)
         await self._book.set_key(registry, body.value)
         # With another key it may answer.
@@ -83,6 +87,8 @@ class RegistryService(Registries):
 
     async def _view(self, registry: Registry) -> RegistryView:
         state = await self._copying.state(registry)
+        has_key = await asyncio.to_thread(self._book.has_key, registry)
+        problem = LOST_KEY if has_key is None else state.problem
         return RegistryView(
             id=registry.id,
             name=registry.name,
@@ -91,9 +97,16 @@ class RegistryService(Registries):
             own=registry.own,
             servers=state.servers,
             copied_at=state.copied_at or None,
-            has_key=self._book.has_key(registry),
-            problem=f"{registry.subject} {state.problem}." if state.problem else "",
+            has_key=bool(has_key),
+            problem=f"{registry.subject} {problem}." if problem else "",
         )
+
+
+def _check_owner(owner: str) -> None:
+    """Whoever names a registry says which servers everyone here is shown: that is for the owner of this machine."""
+    if owner != LOCAL_OWNER:
+        message = "Only the owner of this installation may change its registries."
+        raise PilothouseError("forbidden", message, fix="Ask them to do it.")
 
 
 def _words(q: str) -> tuple[str, ...]:

@@ -93,11 +93,13 @@ class McpAdmin(Servers):
     async def add(self, owner: str, body: ServerInput) -> ServerView:
         _check_definition(owner, body)
         draft = drafted(body, str(uuid.uuid4()))
-        if not body.name.strip():
-            draft = self._named(draft)
-        self._check_name(draft.entry)
+        # Said before anyone waits for an index; that takes a while, and another of this name may come meanwhile.
+        self._check_name(self._named(draft, body).entry)
         await self._check_package(draft.entry)
-        await self._keeping.keep(draft)
+        async with self._supervisor.naming:
+            draft = self._named(draft, body)
+            self._check_name(draft.entry)
+            await self._keeping.keep(draft)
         return await self._view(draft.entry.id)
 
     async def update(self, owner: str, server_id: str, body: ServerInput) -> ServerView:
@@ -112,7 +114,9 @@ class McpAdmin(Servers):
         await self._check_replaced(draft.entry, given, keys_of(before, lacks))
         if owner == LOCAL_OWNER:
             await server.agree_to_keys(draft.entry, lines_changed(before, draft.entry, given, lacks))
-        await self._keeping.keep(draft, self._raw(before.id))
+        async with self._supervisor.naming:
+            self._check_name(draft.entry)
+            await self._keeping.keep(draft, self._raw(before.id))
         await self._forget_sign_in(before)
         if draft.secrets and self._supervisor.servers.get(before.id) is server:
             # No entry shows that a secret is another one.
@@ -365,9 +369,11 @@ class McpAdmin(Servers):
     def _raw(self, server_id: str) -> JsonObject | None:
         return next((each for each in self._supervisor.file.entries() if entry_id(each) == server_id), None)
 
-    def _named(self, draft: Draft) -> Draft:
+    def _named(self, draft: Draft, body: ServerInput) -> Draft:
         """Give a server without a name one that no other has; the same server twice keeps it, and is refused."""
         self._supervisor.reconcile()
+        if body.name.strip():
+            return draft
         others = [server.entry for server in self._supervisor.servers.values()]
         if source_of(draft.entry) in map(source_of, others):
             return draft

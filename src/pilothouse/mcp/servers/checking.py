@@ -156,6 +156,9 @@ class Checks:
             await self._supervisor.stop(server)
             if draft.entry.config.sandbox or asked_for(draft.entry.package):
                 await asyncio.to_thread(self._forget, folders, folders.owner(server.id))
+            if asked_for(draft.entry.package):
+                # Who checks a server may add it then, and nothing is fetched twice.
+                self._supervisor.afterwards(self._parts.packages().index.empty, limits.CHECKED_PACKAGES_KEPT)
         started = consent.now.fingerprint() if consent.now is not None and told.consent is None else ""
         return msgspec.structs.replace(told, seconds=round(time.monotonic() - began, 3), fingerprint=started)
 

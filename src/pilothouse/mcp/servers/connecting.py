@@ -23,6 +23,7 @@ from pilothouse.mcp.client.session import Session, SessionOptions, connect
 from pilothouse.mcp.client.start_errors import NeedsPerson, local_failure, wrong_language
 from pilothouse.mcp.client.transports.stdio import Launch, Stdio
 from pilothouse.mcp.packages.rooms import place_in, started_as
+from pilothouse.mcp.packages.running import Within
 from pilothouse.mcp.servers.connection import Connection
 from pilothouse.mcp.servers.consent import Agreed, named_paths
 from pilothouse.mcp.servers.entries import command_of
@@ -208,15 +209,44 @@ class Sessions:
         server.lacks.started_without([each for each in lacking([*first, *last], optional=True) if strength(each.id)])
         return session
 
+    def holding(self, server: Server) -> Within | None:
+        """Return what puts programs of a server's package into its sandbox; None where it runs without one."""
+        config, folders = server.entry.config, server.parts.folders
+        if not config.sandbox:
+            return None
+        server_sandbox, room = self._checked_sandbox(server, network=config.network), folders.of(server.id)
+
+        def within(
+            argv: tuple[str, ...], environment: Mapping[str, str], folder: str
+        ) -> AbstractContextManager[SandboxedProgram]:
+            return server_sandbox.sandboxed(
+                SandboxRequest(
+                    argv=argv,
+                    environment=environment,
+                    folder=os.path.realpath(folder),
+                    room=room,
+                    owner=folders.owner(server.id),
+                    network=config.network,
+                    installed=os.path.realpath(folder),
+                    files=argv[:1],
+                )
+            )
+
+        return within
+
+    def _checked_sandbox(self, server: Server, *, network: bool) -> ServerSandbox:
+        if self._server_sandbox is None:
+            raise NeedsPerson(f"“{server.name}” is to run in a sandbox, and there is none here.")
+        server_sandbox = self._server_sandbox()
+        server_sandbox.check(network=network)
+        return server_sandbox
+
     def _sandbox(
         self, server: Server, agreed: Agreed, argv: tuple[str, ...]
     ) -> Callable[[Mapping[str, str]], AbstractContextManager[SandboxedProgram]]:
         """Return what puts a server into its sandbox; raise a PilothouseError where there is none."""
         folders = server.parts.folders
-        if self._server_sandbox is None:
-            raise NeedsPerson(f"“{server.name}” is to run in a sandbox, and there is none here.")
-        server_sandbox = self._server_sandbox()
-        server_sandbox.check(network=agreed.network)
+        server_sandbox = self._checked_sandbox(server, network=agreed.network)
         room = folders.of(server.id)
         folder = os.path.realpath(agreed.folder) if agreed.folder else folders.folder_in(room)
 

@@ -27,6 +27,7 @@ from pilothouse.types.home_paths import at_home
 from pilothouse.types.host_finding import OtherPrograms
 from pilothouse.types.server_sharing import OtherFile, OtherFiles, OtherProgram, Snippet
 from pilothouse.types.servers import ImportQuestion, ImportQuestions, ImportReport, ImportRequest
+from pilothouse.types.text_files import read_text
 
 _Returned = TypeVar("_Returned")
 _CHERRY = (
@@ -53,11 +54,12 @@ class OtherProgramService(OtherPrograms):
 
     async def import_file(self, owner: str, body: ImportRequest) -> ImportReport:
         check_owner(owner)
-        self._supervisor.reconcile()
-        there = {slug(server.entry.name) for server in self._supervisor.servers.values()}
-        outcomes, drafts = await asyncio.to_thread(lambda: taken(self._imported(body), _with_origin(body), there))
-        if drafts:
-            await self._keeping.keep_all(drafts)
+        async with self._supervisor.naming:
+            self._supervisor.reconcile()
+            there = {slug(server.entry.name) for server in self._supervisor.servers.values()}
+            outcomes, drafts = await asyncio.to_thread(lambda: taken(self._imported(body), _with_origin(body), there))
+            if drafts:
+                await self._keeping.keep_all(drafts)
         return ImportReport(servers=tuple(outcomes))
 
     async def export(self, owner: str, server_id: str, program: OtherProgram = "claude-desktop") -> Snippet:
@@ -130,15 +132,4 @@ def _with_origin(body: ImportRequest) -> ImportRequest:
 
 
 def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(limits.SETTINGS_FILE_BYTES + 1)
-    except OSError as error:
-        why = (error.strerror or "unknown reason").lower()
-        raise PilothouseError("bad_request", f"{visible(str(path))} cannot be read: {why}.") from None
-    if len(data) > limits.SETTINGS_FILE_BYTES:
-        raise PilothouseError("too_large", f"{visible(str(path))} is too large for a settings file.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise PilothouseError("bad_request", f"{visible(str(path))} is not UTF-8 text.") from None
+    return read_text(path, limits.SETTINGS_FILE_BYTES, "a settings file", visible(str(path)))

@@ -13,7 +13,7 @@ from pilothouse.mcp.client.start_errors import NeedsPerson
 from pilothouse.mcp.packages.pins import asked_for
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.package_updates import LOOKING_UP
-from pilothouse.types.servers import ServerEntry
+from pilothouse.types.servers import Package, ServerEntry
 
 if TYPE_CHECKING:
     from pilothouse.mcp.packages.facts import Unpacked
@@ -78,12 +78,18 @@ class ServerPackage:
         server, room, rooms = self._server, await self.room(), self._server.parts.packages()
         if await asyncio.to_thread(rooms.is_installed, pin, room):
             return await rooms.installed(server.entry.package, pin, room)
-        server.history.line("host", "info", f"Installing {pin.name} {pin.version}.")
-        with self.while_doing(_INSTALLING):
-            unpacked = await rooms.installed(server.entry.package, pin, room)
+        unpacked = await self.installed(server.entry.package, pin)
         if server.keeps_package:
             await rooms.index.empty()
         return unpacked
+
+    async def installed(self, package: Package, pin: Pin) -> Unpacked:
+        """Have a package installed in this server's room; what it runs meanwhile is held as the server is."""
+        server, room = self._server, await self.room()
+        within = await asyncio.to_thread(server.parts.opener().holding, server)
+        server.history.line("host", "info", f"Installing {pin.name} {pin.version}.")
+        with self.while_doing(_INSTALLING):
+            return await server.parts.packages().installed(package, pin, room, within)
 
     async def connected(self) -> None:
         """Remove what was installed for it before: what is there now has shown that it works."""

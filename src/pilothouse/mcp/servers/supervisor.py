@@ -34,10 +34,13 @@ class Supervisor:
         self.parts = parts
         self.servers: dict[str, Server] = {}
         self.bad: tuple[BadEntry, ...] = ()
+        # Whoever looks for a name that is free keeps it before the next one looks.
+        self.naming = asyncio.Lock()
         self._raw: Sequence[JsonObject] | None = None
         # What may be cut short at the end, and what must not: a server on its way down.
         self._starting: set[asyncio.Task[Any]] = set()
         self._stopping: set[asyncio.Task[Any]] = set()
+        self._afterwards: asyncio.Task[None] | None = None
         self._learning = False
         self._closed = False
 
@@ -167,6 +170,21 @@ class Supervisor:
         task.add_done_callback(self._starting.discard)
         return await task
 
+    def afterwards(self, work: Callable[[], Coroutine[Any, Any, None]], seconds: float) -> None:
+        """Do something after a while, or when all ends before that; while one thing waits so, no other does."""
+        if self._afterwards is not None and not self._afterwards.done():
+            return
+
+        async def rest() -> None:
+            try:
+                await asyncio.sleep(seconds)
+            finally:
+                await work()
+
+        self._afterwards = asyncio.create_task(rest(), name="servers")
+        self._starting.add(self._afterwards)
+        self._afterwards.add_done_callback(self._starting.discard)
+
     async def stop(self, server: Server) -> None:
         """Stop a server that is in no list, whatever becomes of whoever waits for that."""
         stopping = asyncio.create_task(server.stop(), name="servers")
@@ -182,6 +200,9 @@ class Supervisor:
         await asyncio.gather(*(server.stop() for server in self.servers.values()))
         if left := self._starting | self._stopping:
             await asyncio.wait(left)
+        if (packages := self.parts.packages.made) is not None:
+            # What was downloaded is installed by now, or nobody wanted it.
+            await packages.index.empty()
         await self.parts.logs.close()
 
     def _spawn(self, work: Coroutine[Any, Any, None], kind: set[asyncio.Task[Any]]) -> None:

@@ -15,6 +15,7 @@ from pilothouse.mcp.servers.keys import is_secret, keys_of
 from pilothouse.mcp.servers.names import mixes_scripts, plain_host, slug, telling
 from pilothouse.mcp.servers.secret_detection import readable
 from pilothouse.mcp.servers.server import Server
+from pilothouse.types import limits
 from pilothouse.types.paging import Page, window
 from pilothouse.types.servers import (
     ManualSource,
@@ -48,6 +49,7 @@ def view(server: Server) -> ServerView:
     connections = list(server.connections.values())
     newest = max(connections, key=lambda each: (each.up, each.connected_at or 0.0), default=None)
     message = server.parts.redact(server.error.message) if server.error is not None else ""
+    process = _process(newest.process) if newest is not None else None
     return ServerView(
         id=entry.id,
         name=entry.name,
@@ -77,9 +79,9 @@ def view(server: Server) -> ServerView:
         last_error=message or (server.history.errors[-1].text if server.history.errors else ""),
         fix=server.error.fix if server.error is not None else "",
         restarts=sum(connection.restarts for connection in connections),
-        process=_process(newest.process) if newest is not None else None,
+        process=process,
         consent=server.asking if entry.enabled else None,
-        warnings=tuple(_warnings(entry)),
+        warnings=(*_warnings(entry), *_heavy(process)),
         about_change=server.parts.catalogue.about_change(entry),
     )
 
@@ -98,6 +100,14 @@ def _warnings(entry: ServerEntry) -> Iterator[str]:
     if not host.isascii():
         mixed = "mixes letters of scripts that look alike" if mixes_scripts(host) else "is not written in ASCII"
         yield f"Its host {mixed}; the network knows it as {plain_host(host)}."
+
+
+def _heavy(process: ProcessFacts | None) -> Iterator[str]:
+    """Yield what is to be said about the memory of a server, with everything that it started."""
+    taken = process.memory_bytes if process is not None else None
+    if taken is not None and taken > limits.SERVER_MEMORY:
+        usual, megabyte = limits.SERVER_MEMORY // 1024**2, 1024**2
+        yield f"It takes {taken / megabyte:.0f} MB of memory; most servers take less than {usual} MB."
 
 
 def _protocol_note(server: Server) -> str:

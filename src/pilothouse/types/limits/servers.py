@@ -309,6 +309,10 @@ VERSION_TIMEOUT = 10.0
 LIST_PATIENCE = 0.5
 # What was downloaded for packages and nobody used for so long is removed.
 PACKAGE_CACHE_AGE = 24 * 3_600.0
+# What a check of a package downloaded: whoever checks a server adds it within that, mostly.
+CHECKED_PACKAGES_KEPT = 600.0
+# The memory of a server and all that it started; most take less, and one that takes more is told.
+SERVER_MEMORY = 100 * 1024**2
 # Names of packages that are shown of a difference.
 PACKAGES_NAMED = 8
 # A description or a reason out of an index.
