@@ -14,15 +14,7 @@ from pilothouse.web.routes import ROUTES
 from tests.support.source import ROOT, FunctionNode, Module, modules
 
 SERVICES = {service.__name__: service for service in get_type_hints(ClientApi).values()}
-DECLARED = (
-    "pilothouse.types.host",
-    "pilothouse.types.host_servers",
-    "pilothouse.types.host_finding",
-    "pilothouse.types.host_meaning",
-    "pilothouse.types.host_memories",
-)
 DECLARED = {service.__module__ for service in SERVICES.values()} | {"pilothouse.types.host"}
-DECLARED = tuple(f"pilothouse.types.{name}" for name in ("host", "host_servers", "host_finding", "host_web"))
 # A stream is opened by its own hand, and goes on with what was begun: nothing else in these parts names a verb.
 STREAMS = {
     "pilothouse.web.streams",

@@ -16,9 +16,9 @@ from pilothouse.types.api import (
     SessionRequest,
 )
 from pilothouse.types.authority import NewGrant, PolicyInput
+from pilothouse.types.documents import DocumentPatch
 from pilothouse.types.embeddings import EmbeddingKey, EmbeddingTest
 from pilothouse.types.memories import MemoryMerge, MemoryPatch, NewMemory
-from pilothouse.types.documents import DocumentPatch
 from pilothouse.types.package_updates import UpdateAgreed
 from pilothouse.types.prompts import PromptInput, PromptValues
 from pilothouse.types.proposals import AnyText, FilledProposal

@@ -210,6 +210,7 @@ class Store:
             limits.MEMORY_SEARCH_TIME,
             "This search takes too long. Take fewer or rarer words.",
         )
+
     # --- topics ---
 
     settings = _looks(topic_rows.settings)

@@ -6,8 +6,8 @@ _SEARCHED = {"memories": "memory_words", "passages": "passage_words"}
 
 
 def _sqlite(table: str, words: str) -> tuple[str, ...]:
-    removed = f"INSERT INTO {words}({words}, rowid, text) VALUES ('delete', old.id, old.text);"
-    added = f"INSERT INTO {words}(rowid, text) VALUES (new.id, new.text);"
+    removed = f"INSERT INTO {words}({words}, rowid, text) VALUES ('delete', old.id, old.text);"  # noqa: S608 - our own names
+    added = f"INSERT INTO {words}(rowid, text) VALUES (new.id, new.text);"  # noqa: S608
     return (
         f"CREATE VIRTUAL TABLE {words} USING fts5("
         f"text, content='{table}', content_rowid='id', tokenize='unicode61 remove_diacritics 2')",

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pilothouse.tools.search.operation import Searching
     from pilothouse.tools.terminal.terminals import Terminals
     from pilothouse.tools.todos.lists import TodoLists
-    from pilothouse.types.meaning import Meaning
-    from pilothouse.types.memories import MemoryKeeper
+    from pilothouse.tools.web.parts import WebParts
     from pilothouse.types.documents import DocumentRecords, DocumentShelf
     from pilothouse.types.lazy import Lazy
+    from pilothouse.types.meaning import Meaning
+    from pilothouse.types.memories import MemoryKeeper
     from pilothouse.types.prompts import PromptSource
-    from pilothouse.tools.web.parts import WebParts
     from pilothouse.types.records import Records
     from pilothouse.types.settings import Settings
     from pilothouse.types.topics import SettingsNow

@@ -51,9 +51,15 @@ class FolderTools:
         workspace = Workspace(guard, base.opened.store)
         recall = recall_from(base.opened.store.history)
         searching = Searching(workspace, guard, self._indexes(), LastSearches(), recall, withheld)
-        parts = (workspace, self.terminals(), searching, SandboxRunner(self.sandbox()))
-        own = self._tools
-        return made(FolderToolParts(*msgspec.structs.astuple(own), *parts))
+        return made(
+            FolderToolParts(
+                **msgspec.structs.asdict(self._tools),
+                workspace=workspace,
+                terminals=self.terminals(),
+                searching=searching,
+                runner=SandboxRunner(self.sandbox()),
+            )
+        )
 
     def _make_indexes(self) -> Indexes:
         from pilothouse.tools.search.indexes import Indexes

@@ -177,8 +177,7 @@ async def open_host(
         authority = Authority(base)
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
-        known = Knowledge(base, authority.guard, lambda *todos: service.topic_news.changed(*todos))  # noqa: PLW0108
-        stack.push_async_callback(known.close)
+        known = Knowledge(stack, base, authority.guard, lambda *todos: service.topic_news.changed(*todos))  # noqa: PLW0108
         folder_tools = FolderTools(base, known.tools, authority.guard, authority.permissions.policy)
         stack.push_async_callback(folder_tools.close)
         plugins = _plugins(base, {"core": CoreTools(known.tools, known.memory.stored), FOLDER_TOOLS: folder_tools})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from typing import Protocol
 
 from pilothouse.host.settings_now import CachedSettings
@@ -26,17 +27,18 @@ class Forgets(Protocol):
 class Knowledge:
     """Each of these, for tools, for reminders and for people."""
 
-    def __init__(self, base: Foundation, guard: PathGuard, shared: Shared) -> None:
-        """Put them together; `shared` is told of a topic's todos."""
+    def __init__(self, stack: AsyncExitStack, base: Foundation, guard: PathGuard, shared: Shared) -> None:
+        """Put them together until the stack is closed; `shared` is told of a topic's todos."""
         store, config = base.opened.store, base.config
         settings_now = CachedSettings(store)
         base.feed.subscribe(settings_now.heard)
         self.todos = TodoLists(store, settings_now.of, shared)
         self.meaning = LateMeaning(base)
+        stack.push_async_callback(self.meaning.close)
         self.memory = Remembering(base, self.meaning)
         self.documents = DocumentWiring(base, guard, self.meaning)
         self.prompts = prompt_library(base.home.path)
-        self.web = WebServices(base)
+        self.web = WebServices(stack, base)
         self.tools = ToolParts(
             settings=lambda: config.config,
             todos=self.todos,
@@ -50,8 +52,3 @@ class Knowledge:
             web=self.web.parts,
         )
         self.remembering: tuple[Forgets, ...] = (self.todos, settings_now, self.memory.recent)
-
-    async def close(self) -> None:
-        """Stop what was begun."""
-        self.web.close()
-        await self.meaning.close()
