@@ -222,15 +222,17 @@ async def open_host(
         await _recover(stack, parts, engine, process, alone=url is None, take_over=role != "once")
         if role == "server":
             files: dict[str, JsonStore[Any]] = {"models": models.file, "config": config.file, "policy": authority.file}
-
-            def settings_changed() -> None:
-                servers.reconcile()
-                known.meaning.settings_changed()
-
             known.meaning.begin(stack)
-            await _keep_house(stack, base, files, folder_tools, service, settings_changed)
+            await _keep_house(
+                stack, base, files, folder_tools, service, partial(_settings_changed, servers, known.meaning)
+            )
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
+
+
+def _settings_changed(servers: Servers, meaning: LateMeaning) -> None:
+    servers.reconcile()
+    meaning.settings_changed()
 
 
 async def _keep_house(
