@@ -29,6 +29,8 @@ from pilothouse.types import limits
 
 Floats = NDArray[np.float32]
 DIMENSION = 384
+# Of a row in the file: the vector, its number, whose it is and who sees it, its scale and its sum.
+SIZE = DIMENSION + 32
 PART = 10_000
 QUERIES = 20
 MILLISECONDS, MEGABYTES, MISSED = 250.0, 500.0, 0.05
@@ -121,7 +123,7 @@ def search() -> None:
 
 def read_only(path: Path) -> None:
     """Read the file and do nothing with it: no search through it can take less."""
-    buffer = bytearray(limits.VECTOR_BLOCK_ROWS * 416)
+    buffer = bytearray(limits.VECTOR_BLOCK_ROWS * SIZE)
     with path.open("rb", buffering=0) as file:
         while file.readinto(buffer):
             pass
@@ -131,7 +133,7 @@ class Bits:
     """One bit of each number first, and the best of those by their bytes."""
 
     def __init__(self, path: Path, count: int) -> None:
-        self._rows = np.memmap(path, np.int8, "r", offset=64, shape=(count, DIMENSION + 32))
+        self._rows = np.memmap(path, np.int8, "r", offset=64, shape=(count, SIZE))
         self._bits = np.concatenate(
             [
                 np.packbits(self._rows[at : at + PART, :DIMENSION] > 0, axis=1).view(np.uint64)
@@ -145,7 +147,9 @@ class Bits:
         for at in range(0, len(self._bits), PART):
             np.bitwise_count(self._bits[at : at + PART] ^ mine).sum(axis=1, dtype=np.int32, out=away[at : at + PART])
         best = np.argpartition(away, candidates)[:candidates]
-        scores = self._rows[best, :DIMENSION].astype(np.float32) @ query
+        rows = self._rows[best]
+        scale = np.ascontiguousarray(rows[:, SIZE - 8 : SIZE - 4]).view("<f4")[:, 0]
+        scores = (rows[:, :DIMENSION].astype(np.float32) @ query) * scale
         return [int(each) + 1 for each in best[np.argsort(-scores)[:10]]]
 
 
