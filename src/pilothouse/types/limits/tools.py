@@ -253,8 +253,9 @@ INDEX_DAYS = 30
 INDEX_SETTLED = 2.0
 # Below this a search reads every file sooner than an index is made.
 INDEX_WORTH_FILES = 2_000
-# Passages of one folder whose meaning is kept, the likeliest and newest: some minutes of work and 15 MB on disk.
-MEANING_PASSAGES = 20_000
+# Passages of one folder whose meaning is kept, the likeliest and newest: once some ten minutes of one processor in the
+# background, and 8 MB on disk.
+MEANING_PASSAGES = 10_000
 # Characters of a passage, after which it is cut: what the usual models read of a text at once.
 PASSAGE_CHARS = 1_200
 # And of paragraphs of prose that are one passage: what says many things is like nothing that is asked.
