@@ -375,8 +375,10 @@ FINDING_INDEXES = 4
 # Tools whose meaning is kept; where there are more, a search goes by words. Some 1.5 MB.
 FINDING_MEANINGS = 2_000
 # What of a tool's description its meaning is made from: its first sentences say what it is for.
-FINDING_MEANING_CHARS = 400
-# How long one search waits for the meanings of tools; what it could not get is there for a later one.
+FINDING_MEANING_CHARS = 200
+# How long one search goes on making vectors of tools, some sixty on a quiet machine; a later one goes on from there.
+FINDING_LEARN_TIME = 1.0
+# And how long it waits in all for a model that does not answer.
 FINDING_MEANING_TIME = 3.0
 # What is less alike than this is another tool's business; and how many may be found by meaning alone.
 FINDING_LIKENESS = 0.3
