@@ -45,9 +45,7 @@ FOLDERS = (
     "docs/guide",
     "docs/decisions",
     "docs/architecture.md",
-    *(f"src/pilothouse/{part}" for part in ("agent", "host", "models", "permissions", "secrets", "store", "web")),
-    "src/pilothouse/mcp/registry",
-    "src/pilothouse/tools/files",
+    *(f"src/pilothouse/{part}" for part in ("host", "permissions", "secrets", "web", "mcp/registry")),
 )
 # Documents without a fact, for each that has one.
 EMPTY_ONES = 2

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.types import limits
 from tests.support.chatting import ME, chatting
 from tests.support.searching import plant
 
@@ -46,6 +47,31 @@ async def test_an_agent_searches_without_asking_and_sees_how_far_the_index_is(ho
         assert calls[3].raw["brings"] == {"private": True, "untrusted": False, "source": "files"}
         view = await chat.api.indexes.get(ME, chat.id)
         assert (view.state, view.files, view.symbols) == ("fresh", 62, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.case("FIL-07")
+async def test_an_agent_finds_a_passage_in_other_words_by_the_built_in_model(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Ample on a machine with other things to do.
+    monkeypatch.setattr(limits, "MEANING_WAIT", 60.0)
+    monkeypatch.setattr(limits, "MEANING_QUESTION_TIME", 60.0)
+    folder = tmp_path / "office"
+    plant(
+        folder,
+        {
+            "pay.md": "Wages are transferred to every employee on the last Friday of the month.\n",
+            "dogs.md": "Pets must stay outside, except for guide dogs.\n",
+            "lift.md": "The elevator is inspected twice a year.\n",
+        },
+    )
+    turns: list[Any] = [[files("semantic_search", query="when do we get our salary")], "Done."]
+    async with chatting(home, turns, settings={"working_directory": str(folder)}) as chat:
+        await chat.say()
+        (call,) = await chat.items("tool_call")
+        assert call.text.splitlines()[1] == "pay.md"
+        assert "known so far" not in call.text
 
 
 @pytest.mark.case("FIL-04")

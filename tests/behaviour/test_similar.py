@@ -19,6 +19,7 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.meaning import Near, WordsOnly
 from tests.support.alike import WordGroups
+from tests.support.chatting import ME, chatting
 from tests.support.records import OWNER, a_conversation, an_item
 
 
@@ -89,3 +90,18 @@ async def test_nobody_waits_for_a_model_that_does_not_answer(store: Store, monke
     monkeypatch.setattr(limits, "MEANING_MESSAGE_TIME", 0.05)
     word = await said(store, await store.add_conversation(a_conversation()), "harbour")
     assert told((await search(store, Silent(), OWNER, "harbour", 50)).hits) == [(word, False, 1)]
+
+
+@pytest.mark.slow
+async def test_a_conversation_is_found_in_other_words_by_the_built_in_model(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MEANING_MESSAGE_TIME", 60.0)
+    monkeypatch.setattr(limits, "MEANING_MOMENT", 60.0)
+    async with chatting(home, ["The employees receive their wages on the last Friday."]) as chat:
+        await chat.say("Tell me about the elevator")
+        (answer,) = await chat.items("response")
+        result = await chat.api.conversations.search(ME, "when is the salary paid")
+        assert [(hit.item_id, hit.similar) for hit in result.hits] == [(answer.id, True)]
+        (word,) = (await chat.api.conversations.search(ME, "elevator")).hits[-1:]
+        assert not word.similar

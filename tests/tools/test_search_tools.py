@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pilothouse.tools.finding import meanings
 from pilothouse.tools.finding.ranking import ToolIndex
 from pilothouse.tools.finding.words import asked, words
 from pilothouse.tools.search_tools import SearchTools
@@ -136,6 +137,18 @@ async def test_before_all_tools_are_known_a_search_goes_by_words(monkeypatch: py
     assert await found(finder, "missive") == []
     meaning.open.set()
     assert await found(finder, "missive") == ["mail.send"]
+
+
+async def test_what_one_search_learned_is_there_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meanings, "_BATCH", 3)
+    monkeypatch.setattr(limits, "FINDING_LEARN_TIME", 0.0)
+    meaning = WordGroups(LETTERS)
+    finder = SearchTools(meaning)
+    seen = []
+    while not await found(finder, "missive"):
+        seen.append(len(meaning.seen))
+        assert len(seen) < 4
+    assert len(meaning.seen) == len(TOOLS)
 
 
 async def test_more_tools_than_are_kept_are_found_by_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -14,7 +15,7 @@ from pilothouse.types.meaning import Meaning
 from pilothouse.types.ports import Tool
 
 # Texts that are embedded at once: what was done is kept when time is up.
-_BATCH = 32
+_BATCH = 16
 _JOINTS = re.compile(r"[._\-]+")
 
 
@@ -35,18 +36,21 @@ class ToolMeanings:
             return []
         try:
             async with asyncio.timeout(limits.FINDING_MEANING_TIME):
-                vectors = await self._all(tools)
+                vectors = await self.known(tools, limits.FINDING_LEARN_TIME)
                 vector = next(iter(await self._meaning.embed([question], "query")), b"") if vectors else b""
         except TimeoutError:
             return []
         places = await asyncio.to_thread(nearest, vector, vectors, limits.FINDING_ALIKE, limits.FINDING_LIKENESS)
         return [tools[place] for place in places]
 
-    async def _all(self, tools: Sequence[Tool]) -> list[bytes]:
-        model = self._meaning.model
+    async def known(self, tools: Sequence[Tool], seconds: float) -> list[bytes]:
+        """Return the vectors of all tools, if they are known or can be made in about this time; else none."""
+        model, until = self._meaning.model, time.monotonic() + seconds
         texts = {(model, _digest(text)): text for text in map(_text, tools)}
         missing = [key for key in texts if key not in self._vectors]
         for at in range(0, len(missing), _BATCH):
+            if at and time.monotonic() > until:
+                return []
             keys = missing[at : at + _BATCH]
             made = await self._meaning.embed([texts[key] for key in keys])
             if len(made) != len(keys):

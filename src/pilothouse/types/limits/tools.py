@@ -253,8 +253,9 @@ INDEX_DAYS = 30
 INDEX_SETTLED = 2.0
 # Below this a search reads every file sooner than an index is made.
 INDEX_WORTH_FILES = 2_000
-# Passages of one folder whose meaning is kept, the likeliest and newest: some minutes of work and 15 MB on disk.
-MEANING_PASSAGES = 20_000
+# Passages of one folder whose meaning is kept, the likeliest and newest: once some ten minutes of one processor in the
+# background, and 8 MB on disk.
+MEANING_PASSAGES = 10_000
 # Characters of a passage, after which it is cut: what the usual models read of a text at once.
 PASSAGE_CHARS = 1_200
 # And of paragraphs of prose that are one passage: what says many things is like nothing that is asked.
@@ -374,8 +375,10 @@ FINDING_INDEXES = 4
 # Tools whose meaning is kept; where there are more, a search goes by words. Some 1.5 MB.
 FINDING_MEANINGS = 2_000
 # What of a tool's description its meaning is made from: its first sentences say what it is for.
-FINDING_MEANING_CHARS = 400
-# How long one search waits for the meanings of tools; what it could not get is there for a later one.
+FINDING_MEANING_CHARS = 200
+# How long one search goes on making vectors of tools, some sixty on a quiet machine; a later one goes on from there.
+FINDING_LEARN_TIME = 1.0
+# And how long it waits in all for a model that does not answer.
 FINDING_MEANING_TIME = 3.0
 # What is less alike than this is another tool's business; and how many may be found by meaning alone.
 FINDING_LIKENESS = 0.3
