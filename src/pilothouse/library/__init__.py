@@ -18,6 +18,7 @@ from pilothouse.connection import connect_host
 from pilothouse.host.following import Following, Texts, all_items
 from pilothouse.host.new_conversations import begin_conversation, chosen, model_name
 from pilothouse.host.selection import choose
+from pilothouse.library.memories import Memories
 from pilothouse.library.registries import Registries
 from pilothouse.library.servers import Servers
 from pilothouse.types import limits
@@ -85,6 +86,11 @@ class Host:
     @property
     def registries(self) -> Registries:
         return Registries(self.api)
+
+    @property
+    def memories(self) -> Memories:
+        """Return what is remembered."""
+        return Memories(self.api)
 
     async def start(
         self,
