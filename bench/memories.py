@@ -1,0 +1,153 @@
+"""How long a search over as many memories as there may be takes, by words.
+
+They are generated: facts from a fixed list of words, so that some words are in every third of them, which is the worst
+case. The floor is bare SQLite: the same words in the same table of words, ranked. What meaning takes is another benchmark's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sqlite3
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from bench.results import table, verdict
+from pilothouse.memory.searching import MemorySearcher
+from pilothouse.memory.texts import words_of
+from pilothouse.store.database import Database, sqlite_url
+from pilothouse.store.memories import add
+from pilothouse.store.opening import open_store
+from pilothouse.store.store import Store
+from pilothouse.types import limits
+from pilothouse.types.ids import new_id
+from pilothouse.types.meaning import WordsOnly
+from pilothouse.types.memories import Memory, MemoryWords
+from pilothouse.types.scopes import EVERYWHERE, Scope
+
+TARGET = 50.0
+OWNER = "bench"
+TOPICS = """
+harbour berth tide boat engine sail anchor price meeting team deploy staging database port server key branch release
+invoice customer contract address phone birthday tea coffee bread garden gate fence roof window heating car bicycle train
+"""
+WORDS = TOPICS.split()
+AROUND = [
+    "the",
+    "of",
+    "in",
+    "on",
+    "at",
+    "by",
+    "for",
+    "and",
+    "is",
+    "was",
+    "will",
+    "be",
+    "since",
+    "until",
+    "with",
+    "without",
+    "before",
+    "after",
+    "every",
+    "always",
+    "never",
+]
+QUESTIONS = (
+    "berth",
+    "when does the team meet",
+    "staging database port",
+    "green tea",
+    "b",
+    "the price of the car",
+    "zzzz",
+)
+
+
+def memory(number: int, pick: random.Random) -> Memory:
+    """Return a fact about two topics; a fifth of them are of single folders."""
+    text = " ".join(pick.choice(WORDS if at % 3 == 0 else AROUND) for at in range(24))
+    scope = EVERYWHERE if number % 5 else Scope(kind="folder", id=f"/srv/{number % 50}")
+    title = f"{pick.choice(WORDS)} {number}"
+    return Memory(key=new_id("m"), title=title, text=f"{text} {number}", scope=scope, updated_at=float(number))
+
+
+def fill(folder: Path, count: int) -> None:
+    """Keep so many, past the bound of one place."""
+    pick = random.Random(8)
+    database = Database(sqlite_url(folder))
+    every = [memory(number, pick) for number in range(count)]
+    before, limits.MEMORIES_IN_SCOPE = limits.MEMORIES_IN_SCOPE, count + 1
+    try:
+        database.write_now(lambda connection: [add(connection, OWNER, one) for one in every] and None)
+    finally:
+        limits.MEMORIES_IN_SCOPE = before
+        database.close()
+
+
+async def asked(store: Store, question: str, times: int) -> tuple[float, int]:
+    """Return the median of several tries in milliseconds, and the hits."""
+    searcher = MemorySearcher(store, WordsOnly())
+    scopes = (EVERYWHERE, *(Scope(kind="folder", id=f"/srv/{number}") for number in range(3)))
+    words = MemoryWords(question, scopes, most=limits.MEMORY_HITS)
+    taken, hits = [], 0
+    for _ in range(times):
+        before = time.perf_counter()
+        hits = len((await searcher.search(OWNER, words)).matches)
+        taken.append((time.perf_counter() - before) * 1000)
+    return median(taken), hits
+
+
+def bare(file: sqlite3.Connection, question: str, times: int) -> float:
+    """Ask the table of words alone."""
+    match = " OR ".join(f'"{word}" *' for word in words_of(question))
+    taken = []
+    for _ in range(times):
+        before = time.perf_counter()
+        file.execute(
+            "SELECT rowid FROM memory_words WHERE memory_words MATCH ? ORDER BY rank LIMIT 100", (match,)
+        ).fetchall()
+        taken.append((time.perf_counter() - before) * 1000)
+    return median(taken)
+
+
+async def measured(folder: Path, count: int, times: int) -> None:
+    """Search and print."""
+    opened = open_store(folder, None, lambda *_: None)
+    began = time.perf_counter()
+    await asyncio.to_thread(fill, folder, count)
+    took = time.perf_counter() - began
+    file = sqlite3.connect(folder / "pilothouse.db")
+    rows = [("words", "bare SQLite", "search", "hits")]
+    slowest = 0.0
+    try:
+        for question in QUESTIONS:
+            floor = bare(file, question, times)
+            ours, hits = await asked(opened.store, question, times)
+            rows.append((json.dumps(question), f"{floor:.1f} ms", f"{ours:.1f} ms", f"{hits:,}"))
+            slowest = max(slowest, ours)
+    finally:
+        file.close()
+        await opened.close()
+    table(f"A search over {count:,} memories, made in {took:.1f} s", rows)
+    verdict("the slowest search", slowest, TARGET, " ms")
+
+
+def main() -> None:
+    """Generate, search and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--memories", type=int, default=limits.MEMORIES_OF_OWNER)
+    parser.add_argument("--times", type=int, default=15)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(measured(Path(folder), given.memories, given.times))
+
+
+if __name__ == "__main__":
+    main()
