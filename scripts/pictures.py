@@ -23,6 +23,7 @@ from scripts import (  # noqa: E402
     context_pictures,
     finding_pictures,
     key_pictures,
+    memory_pictures,
     result_pictures,
     server_pictures,
     tool_pictures,
@@ -259,6 +260,11 @@ async def pictures_of_tools(studies: Studies) -> None:
         await tool_pictures.take(chat, FOLDER / "havsule", keep, PHONE)
 
 
+async def pictures_of_memory(studies: Studies) -> None:
+    async with studies.chat(LARGE) as chat:
+        await memory_pictures.take(chat, keep, {"laptop": LAPTOP, "phone": PHONE})
+
+
 async def pictures_of_the_context(studies: Studies) -> None:
     folder = FOLDER / "context"
     studio = context_pictures.studio_in(folder)
@@ -298,6 +304,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "tools": pictures_of_tools,
     "authority": pictures_of_authority,
     "context": pictures_of_the_context,
+    "memory": pictures_of_memory,
     "results": pictures_of_a_large_result,
 }
 

@@ -28,6 +28,7 @@ from tests.support.source import ROOT
         ("tool_bytes", ("--tools", "60", "--rounds", "3"), "ok   on demand"),
         ("bytes_sent", ("--rounds", "3"), "sent to the model"),
         ("registries", ("--entries", "400", "--times", "2"), "ok   the slowest search"),
+        ("memories", ("--memories", "400", "--times", "2"), "ok   the slowest search"),
         ("servers", ("--rounds", "1"), "8 known servers to none"),
         ("page", ("--tokens", "200", "--messages", "50", "--rounds", "1"), "until drawn and free"),
     ],

@@ -10,9 +10,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 import msgspec
 
 from pilothouse.types.meaning import MeaningKind, MeaningView, Near, Purpose
-from pilothouse.types.memories import MemoryFilter
-from pilothouse.types.paging import Page, whole
-from pilothouse.types.records import Records
+from pilothouse.types.memories import MemoryFilter, MemoryRecords
+from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.scopes import Scope
 
 _WORD = re.compile(r"\w+")
@@ -71,18 +70,19 @@ def _alike(one: Counter[str], other: Counter[str]) -> float:
     return both / size if size else 0.0
 
 
-def memories_of(store: Records, *owners: str) -> Callable[[], Awaitable[Sequence[Known]]]:
+def memories_of(store: MemoryRecords, *owners: str) -> Callable[[], Awaitable[Sequence[Known]]]:
     """Return what reads the memories of these owners from a store, as they are then."""
 
     async def read() -> Sequence[Known]:
-        found = []
+        found: list[Known] = []
         for owner in owners:
-
-            async def ask(page: Page, owner: str = owner) -> object:
-                return await store.memories(owner, MemoryFilter(), page)  # type: ignore[attr-defined]
-
-            for memory in (await whole(ask)).memories:  # type: ignore[type-var]
-                found.append(Known(memory.key, owner, memory.scope, memory.text))
+            page = FIRST
+            while True:
+                part = await store.memories(owner, MemoryFilter(), page)
+                found += [Known(one.key, owner, one.scope, one.text) for one in part.memories]
+                if part.next is None:
+                    break
+                page = Page(cursor=part.next)
         return found
 
     return read

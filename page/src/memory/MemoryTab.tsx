@@ -123,7 +123,7 @@ export default function MemoryTab() {
             }}
           />
         </div>
-        <div role="toolbar" aria-label="Memories" className={`ph-toolbar ${classes.head}`}>
+        <div role="toolbar" aria-label="Memories" className={classes.head}>
           <Button size="compact-sm" variant="default" leftSection={<PlusIcon size={14} />} onClick={() => setEditing({ kind: "new" })}>
             New memory
           </Button>

@@ -10,8 +10,15 @@ interface NumberSettingProps {
   save: (value: number | null) => Promise<void>;
 }
 
-/** What a number of dollars takes beside that of any other: a sign before it, and cents. */
+/** What a number of dollars takes beside that of any other: a sign before it, and cents; and what a share takes. */
 const dollars = { decimalScale: 2, prefix: "$" };
+const share = { decimalScale: 2 };
+
+/** Return what a number takes by what it is counted in. */
+function counting({ unit }: Setting, isKept: boolean) {
+  if (unit === "dollars") return { ...dollars, fixedDecimalScale: isKept };
+  return unit === "share" ? share : { allowDecimal: false };
+}
 
 /** Return what a field shows; where words say what nothing means, it is empty. */
 const shownOf = ({ usual }: Setting, saved: number | null) => (saved === 0 && usual ? "" : (saved ?? ""));
@@ -37,7 +44,7 @@ export function NumberSetting({ about, saved, save }: NumberSettingProps) {
       placeholder={about.usual}
       min={about.least ?? 1}
       {...(about.most === null ? {} : { max: about.most })}
-      {...(about.unit === "dollars" ? { ...dollars, fixedDecimalScale: typed === null } : { allowDecimal: false })}
+      {...counting(about, typed === null)}
       thousandSeparator=","
       w="100%"
       // What was refused stays as it was typed; the nearest number may mean something else.

@@ -20,6 +20,7 @@ from pilothouse.host.named_topics import topic_named
 from pilothouse.host.new_conversations import begin_conversation, chosen, model_name
 from pilothouse.host.selection import choose
 from pilothouse.library.documents import Documents
+from pilothouse.library.memories import Memories
 from pilothouse.library.registries import Registries
 from pilothouse.library.servers import Servers
 from pilothouse.library.topics import OwnPrompts, Prompts, Topics
@@ -114,6 +115,11 @@ class Host:
     def web(self) -> Web:
         """Return who searches the web and who makes pictures."""
         return Web(self.api)
+
+    @property
+    def memories(self) -> Memories:
+        """Return what is remembered."""
+        return Memories(self.api)
 
     async def start(
         self,

@@ -57,9 +57,11 @@ _LISTED = (
 )
 _STATES = {False: "forgotten_at IS NULL", True: "forgotten_at IS NOT NULL"}
 _FOUND = {
-    "sqlite": "SELECT m.body FROM memory_words JOIN memories m ON m.id = memory_words.rowid "
+    # Only of the best the whole row is read.
+    "sqlite": "SELECT b.body FROM (SELECT m.id AS id, memory_words.rank AS rank FROM memory_words "
+    "JOIN memories m ON m.id = memory_words.rowid "
     "WHERE memory_words MATCH :words AND m.owner = :owner AND m.forgotten_at IS NULL {scopes} "
-    "ORDER BY memory_words.rank LIMIT :limit",
+    "ORDER BY memory_words.rank LIMIT :limit) AS found JOIN memories b ON b.id = found.id ORDER BY found.rank",
     "postgresql": "SELECT m.body FROM memories m WHERE to_tsvector('simple', m.text) @@ to_tsquery('simple', :words) "
     "AND m.owner = :owner AND m.forgotten_at IS NULL {scopes} "
     "ORDER BY ts_rank(to_tsvector('simple', m.text), to_tsquery('simple', :words)) DESC, m.key LIMIT :limit",

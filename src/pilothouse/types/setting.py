@@ -32,8 +32,8 @@ class Setting(Frozen, frozen=True, kw_only=True):
     what: str = ""
     least: float | None = None
     most: float | None = None
-    # What it is counted in, where that is written beside it.
-    unit: Literal["", "dollars"] = ""
+    # What it is counted in, where that is written beside it or has parts of one.
+    unit: Literal["", "dollars", "share"] = ""
     # or in a sentence of its own.
     refusal: str = ""
     # What may be chosen, each with its words.

@@ -108,6 +108,7 @@ class Settings(Frozen, frozen=True, kw_only=True):
             label="How alike a memory must be",
             note="From 0 to 1. With less, more is found that has less to do with it. Counts where meaning is searched.",
             what="How alike a memory must be",
+            unit="share",
             least=0,
             most=1,
         ),
