@@ -16,9 +16,7 @@ PHONE = {"width": 360, "height": 740}
 
 
 @pytest.mark.case("CHT-15")
-async def test_a_topic_is_made_by_typing_and_has_a_page(
-    own: Studio, browser_context: BrowserContext
-) -> None:
+async def test_a_topic_is_made_by_typing_and_has_a_page(own: Studio, browser_context: BrowserContext) -> None:
     chat = await own.open(browser_context)
     page = chat.page
     await chat.ask("Hello there")
@@ -35,8 +33,8 @@ async def test_a_topic_is_made_by_typing_and_has_a_page(
     rows = page.get_by_role("region", name="Conversations of this topic").get_by_role("link")
     await expect(rows).to_have_text(["Hello there"])
     await page.get_by_label("What it is about").fill("All that grows.")
-    await page.get_by_label("Name").fill("Yard")
-    await page.get_by_label("Name").press("Tab")
+    await page.get_by_role("textbox", name="Name", exact=True).fill("Yard")
+    await page.get_by_role("textbox", name="Name", exact=True).press("Tab")
     await expect(page.get_by_role("heading", name="Yard", level=1)).to_be_visible()
     assert await serious_problems(page) == []
     await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
@@ -50,10 +48,10 @@ async def test_a_topic_is_made_by_typing_and_has_a_page(
 
 @pytest.mark.case("CHT-15")
 async def test_two_tabs_of_a_topic_see_one_list_of_todos(own: Studio, browser_context: BrowserContext) -> None:
-    topic = own.server.post("/api/topics", {"name": "Garden"})["id"]
+    topic = own.server.post("/api/topics", {"name": "Garden"}, 201)["id"]
     chats: list[Chat] = []
     for _ in range(2):
-        made = own.server.post("/api/conversations", {"settings": {"topicId": topic}})["id"]
+        made = own.server.post("/api/conversations", {"settings": {"topicId": topic}}, 201)["id"]
         chats.append(await own.open(browser_context, f"/c/{made}"))
     first, second = chats
     call = {"call": "todo_operations", "arguments": {"operation": "write", "todoList": [{"title": "Water the roses"}]}}
@@ -74,8 +72,8 @@ async def test_two_tabs_of_a_topic_see_one_list_of_todos(own: Studio, browser_co
 async def test_a_topic_is_deleted_after_what_that_means_was_said_and_comes_back(
     own: Studio, browser_context: BrowserContext
 ) -> None:
-    topic = own.server.post("/api/topics", {"name": "Garden"})["id"]
-    own.server.post("/api/conversations", {"settings": {"topicId": topic}})
+    topic = own.server.post("/api/topics", {"name": "Garden"}, 201)["id"]
+    own.server.post("/api/conversations", {"settings": {"topicId": topic}}, 201)
     chat = await own.open(browser_context, f"/topic/{topic}")
     page = chat.page
     await page.get_by_role("button", name="Delete", exact=True).click()
