@@ -38,7 +38,7 @@ TARGET = 50.0
 OWNER = "bench"
 TOPICS = """
 harbour berth tide boat engine sail anchor price meeting team deploy staging database port server key branch release
-invoice customer contract address phone birthday tea coffee bread garden gate fence roof window heating car bicycle train
+invoice customer contract address phone birthday tea coffee bread garden gate fence roof window heating car train
 """
 WORDS = TOPICS.split()
 AROUND = [

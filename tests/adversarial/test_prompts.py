@@ -50,7 +50,7 @@ async def test_a_mini_prompt_cannot_end_the_reminder_around_it(home: Path, tag: 
         assert tag.replace("<", "&lt;") in reminder
 
 
-@pytest.mark.case("CHT-15", "MEM-05")
+@pytest.mark.case("CHT-15")
 async def test_nothing_of_one_topic_is_seen_from_another(home: Path) -> None:
     async with chatting(home) as inside:
         garden = await inside.api.topics.create(ME, TopicInput(name="Garden"))

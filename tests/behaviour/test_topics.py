@@ -53,7 +53,7 @@ async def a_topic(host: OpenHost, name: str = "Garden") -> Topic:
     return await host.api.topics.create(ME, TopicInput(name=name))
 
 
-@pytest.mark.case("CHT-15", "MEM-05")
+@pytest.mark.case("CHT-15")
 async def test_conversations_of_a_topic_share_one_list_of_todos(home: Path) -> None:
     async with chatting(home, [[call("add", newTodos=[{"title": CANARY}])], "Noted."]) as one:
         garden, kitchen = await a_topic(one.host), await a_topic(one.host, "Kitchen")

@@ -170,7 +170,10 @@ export function Composer({ draftId }: { draftId: string }) {
   const isEmpty = !text.trim() && !images.length && !composing.documents.length && !composing.waiting.length;
 
   return (
-    <form
+    <>
+    {/* Beside the form: what is sent in it is not sent by the box. */}
+    <InsertDialog prompt={asking} onClose={() => setAsking(null)} onText={setText} />
+      <form
       className={classes.composer}
       onSubmit={(event) => {
         event.preventDefault();
@@ -183,7 +186,6 @@ export function Composer({ draftId }: { draftId: string }) {
         </p>
       )}
       <CommandHints hints={hints} onChoose={choose} />
-      <InsertDialog prompt={asking} onClose={() => setAsking(null)} onText={setText} />
       <div className={classes.box}>
         <Thumbnails images={images} onRemove={removeImage} />
         <AttachedDocuments {...composing} />
@@ -228,5 +230,6 @@ export function Composer({ draftId }: { draftId: string }) {
         </div>
       </div>
     </form>
+    </>
   );
 }

@@ -1,5 +1,5 @@
 import { Button, Group, Select, Stack, Text } from "@mantine/core";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { ConversationSettings } from "../api/types";
 import { changeSettings } from "../store/actions";
 import { stillToSay } from "../shell/messages";
@@ -16,6 +16,7 @@ export function ChoosePrompt({ id, onChosen }: { id: string | null; onChosen: (s
   const [wanted, setWanted] = useState<string | null>(null);
   const [values, setValues] = useState<Record<string, string>>(settings.promptValues);
   const [problem, setProblem] = useState("");
+  const field = useRef<HTMLInputElement>(null);
   const asking = prompts.find(({ name }) => name === wanted);
   const asked = asking ? askedOf(asking) : [];
   const use = (prompt: string | null, promptValues: Record<string, string>) => {
@@ -24,6 +25,8 @@ export function ChoosePrompt({ id, onChosen }: { id: string | null; onChosen: (s
     changeSettings({ prompt, promptValues, systemPrompt: null }, id)
       .then(() => {
         setWanted(null);
+        // What was pressed is gone.
+        field.current?.focus();
         onChosen(settingsNow(getState()));
       })
       .catch((error: unknown) => setProblem(stillToSay(error)));
@@ -40,6 +43,7 @@ export function ChoosePrompt({ id, onChosen }: { id: string | null; onChosen: (s
   return (
     <Stack gap="xs">
       <Select
+        ref={field}
         label="Prompt"
         description="One of yours, in place of the usual system prompt."
         placeholder="None"

@@ -35,6 +35,8 @@ function Chooser({ onDone }: { onDone: () => void }) {
   const wanted = typed.trim();
   const found = topics.filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()));
   const isNew = wanted !== "" && !topics.some(({ name }) => name.toLowerCase() === wanted.toLowerCase());
+  // Enter takes the first of what is shown by now.
+  useEffect(() => void (wanted ? combobox.selectFirstOption() : combobox.resetSelectedOption()), [wanted, found.length]);
   const put = (id: string) => {
     const chosen = id === NEW ? createTopic(wanted).then((made) => made.id) : Promise.resolve(id);
     chosen.then(putIntoTopic).then(onDone, tell);
@@ -52,7 +54,6 @@ function Chooser({ onDone }: { onDone: () => void }) {
           onChange={(event) => {
             setTyped(event.currentTarget.value);
             combobox.openDropdown();
-            combobox.selectFirstOption();
           }}
         />
       </Combobox.Target>

@@ -90,6 +90,6 @@ class OwnPrompts(Prompts):
         super().__init__(verbs)
         self._own = verbs
 
-    async def filled(self, name: str, **values: str) -> str:
+    async def filled(self, name: str, /, **values: str) -> str:
         """Return the text of one with its variables filled in; what was given nothing stands as it is."""
         return (await self._own.fill(LOCAL_OWNER, name, PromptValues(values=values))).text

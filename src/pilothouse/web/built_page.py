@@ -20,6 +20,7 @@ PAGE_FOLDER = Path(__file__).parent / "page"
 # Addresses that the page itself understands; each gets the same document.
 PAGE_ROUTES = re.compile(
     r"/|/c/[A-Za-z0-9_-]{1,64}|/settings(?:/[a-z-]{1,32})?|/tools|/status|/traffic|/waiting|/oauth/callback"
+    r"|/topics|/topic/[A-Za-z0-9_-]{1,64}"
 )
 # The build puts a hash of the content into these names, so they never change.
 HASHED = re.compile(r"/assets/.+-[A-Za-z0-9_-]{8,}\.[a-z0-9]+")
