@@ -157,3 +157,6 @@ class Servers:
             await registries.close()
         if (supervisor := self._supervisor.made) is not None:
             await supervisor.close()
+        elif (packages := self.packages.made) is not None:
+            # Names were looked up, and no server came of it.
+            await packages.index.empty()
