@@ -15,7 +15,7 @@ from tests.support.records import OWNER
 
 _MEMORY = inserting(
     "memories",
-    *("key", "owner", "scope_kind", "scope", "text", "digest", "body", "created_at", "updated_at"),
+    *("key", "owner", "scope_kind", "scope", "text", "digest", "body", "origin", "created_at", "updated_at"),
 )
 _DOCUMENT = inserting("documents", "id", "owner", "scope_kind", "scope", "name", "digest", "body", "created_at")
 _PASSAGE = inserting("passages", "document_id", "position", "line", "section", "text")
@@ -39,6 +39,7 @@ async def remember(database: Database, *texts: str, owner: str = OWNER, scope: S
             "text": text,
             "digest": digest(text),
             "body": b"{}",
+            "origin": "",
             "created_at": time.time(),
             "updated_at": time.time(),
         }
