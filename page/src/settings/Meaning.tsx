@@ -1,9 +1,10 @@
 import { Button, PasswordInput, Radio, TextInput } from "@mantine/core";
-import { useCallback, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { api, errorText } from "../api/client";
 import type { ConfigView, MeaningView } from "../api/types";
 import { tell } from "../shell/messages";
 import { changeConfig } from "./actions";
+import { useChosen } from "./Described";
 import classes from "./Settings.module.css";
 import { TestResult } from "./TestResult";
 
@@ -125,14 +126,13 @@ export function Meaning({ embeddings, about }: MeaningProps) {
   const [view, setView] = useStanding(embeddings);
   // An endpoint is chosen once its address is there.
   const [isChoosing, setChoosing] = useState(false);
-  const source = isChoosing ? "endpoint" : embeddings.source;
+  const [kept, keep] = useChosen(embeddings.source, (value) => changeConfig({ embeddings: { source: value } }));
+  const source = isChoosing ? "endpoint" : kept;
   const setting = about["embeddings.source"];
-  const choose = useCallback((value: string) => {
+  const choose = (value: string) => {
     setChoosing(value === "endpoint");
-    if (value !== "endpoint") {
-      changeConfig({ embeddings: { source: value as Embeddings["source"] } }).catch(tell);
-    }
-  }, []);
+    if (value !== "endpoint") keep(value as Embeddings["source"]);
+  };
   const remake = () => api.remakeVectors().then(setView, tell);
   return (
     <>
