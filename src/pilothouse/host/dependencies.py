@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -33,6 +34,14 @@ class Finding(msgspec.Struct, frozen=True):
     packages: Lazy[Packages]
 
 
+class ServedMeaning(Meaning, Protocol):
+    """Who finds by meaning, and what a person may ask about that."""
+
+    @property
+    def admin(self) -> Lazy[MeaningVerbs]:
+        """Return who answers for it."""
+
+
 class Dependencies(msgspec.Struct, frozen=True):
     """Who answers for the models, the settings and the servers."""
 
@@ -58,6 +67,4 @@ class Dependencies(msgspec.Struct, frozen=True):
     tools: OwnTools
     # What the prices of models are from, and of which day.
     prices_from: Callable[[], str]
-    meaning: Lazy[MeaningVerbs]
-    # Finds messages by what is meant, where a model can say that.
-    by_meaning: Meaning
+    meaning: ServedMeaning

@@ -56,7 +56,7 @@ class HostService(ClientApi):
         self.other_programs = realised(OtherPrograms, _method_of(finding.other_programs))
         self.nearby = realised(Nearby, _method_of(finding.nearby))
         self.packages = realised(Packages, _method_of(finding.packages))
-        self.meaning = realised(MeaningVerbs, _method_of(dependencies.meaning))
+        self.meaning = realised(MeaningVerbs, _method_of(dependencies.meaning.admin))
         self.runs: RunService = RunService(records, engine, dependencies)
         self.questions: QuestionService = QuestionService(records, engine, dependencies.permissions, parts.results)
         self.conversations = ConversationService(parts, dependencies, self.runs)

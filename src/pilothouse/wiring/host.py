@@ -210,7 +210,6 @@ async def open_host(
             folder_tools.view,
             built_in,
             prices_from,
-            meaning.admin,
             meaning,
         )
         service = HostService(parts, engine, dependencies)
