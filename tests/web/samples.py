@@ -16,6 +16,7 @@ from pilothouse.types.api import (
     SessionRequest,
 )
 from pilothouse.types.authority import NewGrant, PolicyInput
+from pilothouse.types.embeddings import EmbeddingKey, EmbeddingTest
 from pilothouse.types.package_updates import UpdateAgreed
 from pilothouse.types.proposals import AnyText, FilledProposal
 from pilothouse.types.registries import RegistryInput, RegistryKey
@@ -56,6 +57,8 @@ BODIES: dict[type, dict[str, Any]] = {
     NewGrant: {"conversationId": "c_none", "pattern": {"tool": "file_operations.create_file"}},
     ModelInput: {"name": "Scripted", "provider": "scripted", "model": "script.json"},
     ConfigPatch: {"resumeAfterRestart": "ask"},
+    EmbeddingKey: {"value": None},
+    EmbeddingTest: {"url": "http://127.0.0.1:9/v1", "model": "embed"},
     ServerInput: {"name": "Echo", "commandLine": "echo-server --stdio"},
     ServerCheck: {"server": {"name": "Echo", "commandLine": "echo-server --stdio"}},
     ServerPatch: {"enabled": False},

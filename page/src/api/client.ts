@@ -6,6 +6,7 @@ import type {
   Answer,
   ConfigPatch,
   ConversationSettings,
+  EmbeddingTest,
   ModelInput,
   NewMessage,
   Problem,
@@ -191,6 +192,11 @@ export const api = {
   switchTraffic: (recording: boolean) => take(client.PUT("/api/traffic", { body: { recording } })),
 
   usage: (days: number) => take(client.GET("/api/usage", { params: { query: { days } } })),
+
+  meaning: () => take(client.GET("/api/meaning")),
+  setEmbeddingKey: (value: string | null) => take(client.PUT("/api/meaning/key", { body: { value } })),
+  testEmbeddings: (test: EmbeddingTest) => take(client.POST("/api/meaning/test", { body: test })),
+  remakeVectors: () => take(client.POST("/api/meaning/anew")),
 
   config: () => take(client.GET("/api/config")),
   changeConfig: (patch: ConfigPatch) => take(client.PATCH("/api/config", { body: patch })),

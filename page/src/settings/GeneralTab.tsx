@@ -11,6 +11,7 @@ import { useApp } from "../store/store";
 import { changeConfig, loadConfig, signOut } from "./actions";
 import { Described, useChosen } from "./Described";
 import { Keeping } from "./Keeping";
+import { Meaning } from "./Meaning";
 import { Part } from "./Part";
 import classes from "./Settings.module.css";
 import { Place, Warning } from "./Warning";
@@ -127,7 +128,13 @@ export function GeneralTab() {
         <Sending enterSends={config.enterSends} />
         <p className="ph-explained">On a touch screen Enter breaks the line and the button sends.</p>
       </Part>
-      <Described tab="general" around={{ "Keeping conversations": (fields) => <Keeping>{fields}</Keeping> }} />
+      <Described
+        tab="general"
+        around={{
+          "Keeping conversations": (fields) => <Keeping>{fields}</Keeping>,
+          "Finding by meaning": () => <Meaning embeddings={config.embeddings} about={config.about} />,
+        }}
+      />
       <Part title="Debugging">
         <Traffic />
       </Part>

@@ -22,6 +22,7 @@ from pilothouse.cli.wrapping import say
 from pilothouse.connection import connect_host, connect_server, data_folder
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.meaning import MeaningView
 from pilothouse.types.models import FileProblem, ModelList, ModelView
 from pilothouse.types.plugin_views import PluginView
 from pilothouse.types.terminals import SandboxView
@@ -162,6 +163,7 @@ async def _host(api: ClientApi) -> AsyncIterator[Finding]:
     if config.rules_problem is not None:
         yield _broken_file(config.rules_problem, "Correct the file; until then nothing is allowed by a rule.")
     yield _sandbox(config.sandbox)
+    yield _meaning(await api.meaning.get(LOCAL_OWNER))
     yield Finding("fact", f"The default mode: {_default_mode(config.mode_in_folder, config.mode_elsewhere)}")
     for finding in map(_plugin, config.plugins):
         yield finding
@@ -190,6 +192,14 @@ def _sandbox(sandbox: SandboxView) -> Finding:
         return Finding("poor", sandbox.warning, "On Debian or Ubuntu: apt-get install bubblewrap")
     said = f"Commands run {sandbox_words(sandbox.kind)}"
     return Finding("poor", said, sandbox.warning) if sandbox.warning else Finding("good", said)
+
+
+def _meaning(view: MeaningView) -> Finding:
+    if view.state == "words":
+        return Finding("fact", view.message)
+    waiting = f", {view.waiting:,} wait" if view.waiting else ""
+    said = f"Texts are found by meaning ({view.model}): {view.done:,} done{waiting}"
+    return Finding("poor", said, view.message) if view.state == "failed" else Finding("good", said)
 
 
 def _models(models: ModelList, silent: Mapping[str, str]) -> Iterator[Finding]:

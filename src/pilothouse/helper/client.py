@@ -44,11 +44,10 @@ class Unreadable(Exception):
 
 
 class Room(msgspec.Struct, frozen=True):
-    """What a helper process gets: its memory, what its environment has beside the usual, and how much it gives way."""
+    """What a helper process gets: its memory, and what its environment has beside the usual."""
 
     memory: int = limits.HELPER_MEMORY
     environment: Mapping[str, str] = {}
-    nice: int = 0
 
 
 class Helper:
@@ -133,8 +132,7 @@ class Helper:
         if self._process is not None and self._process.poll() is not None:
             self._stop()
         if self._process is None:
-            room = (str(self._room.memory), str(self._room.nice))
-            command = [sys.executable, "-P", "-m", "pilothouse.helper.process", *room]
+            command = [sys.executable, "-P", "-m", "pilothouse.helper.process", str(self._room.memory)]
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,

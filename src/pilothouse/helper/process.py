@@ -6,7 +6,6 @@ It ends when nobody asks any more. What it is given may be made to break it; the
 from __future__ import annotations
 
 import importlib
-import os
 import resource
 import signal
 import struct
@@ -92,8 +91,7 @@ if __name__ == "__main__":
     # Who started it decides when it ends, not the keyboard.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    memory, nice = map(int, sys.argv[1:])
-    os.nice(nice)
+    memory = int(sys.argv[1])
     # Some systems know no such limit.
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))

@@ -25,7 +25,7 @@ class Computing:
     """Asks the process, one thing after the other in the order of asking."""
 
     def __init__(self) -> None:
-        self._helper = Helper(Room(limits.MEANING_MEMORY, _ENVIRONMENT, limits.MEANING_NICE))
+        self._helper = Helper(Room(limits.MEANING_MEMORY, _ENVIRONMENT))
         self._turn = asyncio.Lock()
         self._idle: asyncio.TimerHandle | None = None
         self._ending: asyncio.Future[None] | None = None

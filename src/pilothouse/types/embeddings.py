@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pilothouse.types import limits
 from pilothouse.types.json import Body, Frozen
 from pilothouse.types.origins import is_nearby, origin_of
+from pilothouse.types.setting import Setting
 
+_PART = "Finding by meaning"
 EmbeddingSource = Literal["built-in", "endpoint", "off"]
 
 
 class Embeddings(Frozen, frozen=True):
     """Who makes the vectors by which texts are found by meaning: the model that comes along, an endpoint, or nobody."""
 
-    source: EmbeddingSource = "built-in"
-    # Of an endpoint: its address, and the model that it is asked for.
-    url: str | None = None
-    model: str | None = None
+    source: Annotated[
+        EmbeddingSource,
+        Setting(
+            part=_PART,
+            label="What makes texts findable by meaning",
+            note="Memories, documents and conversations are then found also by other words than their own.",
+            choices={"built-in": "The built-in model", "endpoint": "An embedding endpoint", "off": "Nothing"},
+        ),
+    ] = "built-in"
+    url: Annotated[
+        str | None,
+        Setting(
+            part=_PART,
+            label="Address of the endpoint",
+            note="Of an OpenAI-compatible server, or of Ollama. Your texts are sent there.",
+            usual="http://localhost:11434",
+            text="words",
+        ),
+    ] = None
+    model: Annotated[
+        str | None,
+        Setting(
+            part=_PART,
+            label="Its embedding model",
+            note="Another model makes all vectors anew, in the background.",
+            usual="nomic-embed-text",
+            text="words",
+        ),
+    ] = None
 
 
 class EmbeddingKey(Body, frozen=True):

@@ -35,7 +35,7 @@ class Setting(Frozen, frozen=True, kw_only=True):
     # What may be chosen, each with its words.
     choices: dict[str, str] = msgspec.field(default_factory=dict)
     # What is typed as text, where neither a choice nor a number is meant.
-    text: Literal["", "document"] = ""
+    text: Literal["", "document", "words"] = ""
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ def check_bounds(settings: msgspec.Struct) -> None:
 
 def _refusal(about: Setting, value: Any) -> str:
     if about.text:
-        return document_problem(value)
+        return document_problem(value) if about.text == "document" else ""
     if about.choices and value not in about.choices:
         return f"{about.what or about.label} is one of: {', '.join(about.choices)}."
     if about.least is None or (about.least <= value <= (value if about.most is None else about.most)):

@@ -16,8 +16,6 @@ MEANING_TIME = 20.0
 MEANING_MEMORY = 1024**3
 # After so long without a question the process ends, and its memory goes back.
 MEANING_IDLE = 60.0
-# It works beside everything else, and after it.
-MEANING_NICE = 10
 # Questions whose vectors are remembered: whoever types asks the same again.
 MEANING_QUESTIONS = 32
 
@@ -44,8 +42,8 @@ MEANING_START = 5.0
 MEANING_QUIET = 20.0
 # Now and then everything is gone through: other processes write, too.
 MEANING_AGAIN = 3_600.0
-# Between two batches it rests so many times as long as the last one took.
-MEANING_REST_SHARE = 1.0
+# Between two batches it rests so many times as long as the last one took: a quarter of one processor at most.
+MEANING_REST_SHARE = 3.0
 # What a search waits for at most while texts that were written lately get their vectors.
 MEANING_MOMENT = 1.5
 # Rows that one look goes through for those without a vector.
