@@ -95,7 +95,7 @@ async def measure(entries: dict[str, Json], questions: list[Json], *, show: bool
             tools = offered.on_demand
             conversations = host.api.conversations
             assert isinstance(conversations, ConversationService)
-            meaning = conversations._dependencies.by_meaning
+            meaning = conversations._dependencies.meaning
             by = {"by words": WordsOnly(), "by words and meaning": meaning} if meaning.is_there else {"": WordsOnly()}
             asked = {name: await ranks(tools, questions, each) for name, each in by.items()}
     known = {tool.qualified_name for tool in tools}

@@ -185,7 +185,7 @@ async def product_meaning() -> AsyncIterator[Meaning]:
         async with open_host(Path(home) / "home") as host:
             conversations = host.api.conversations
             assert isinstance(conversations, ConversationService)
-            yield conversations._dependencies.by_meaning
+            yield conversations._dependencies.meaning
 
 
 async def ask(options: argparse.Namespace) -> None:

@@ -165,7 +165,7 @@ class ConversationService(Conversations):
         return restored
 
     async def search(self, owner: str, q: str, limit: int = limits.SEARCH_HITS) -> SearchResult:
-        return await searching.search(self._records, self._dependencies.by_meaning, owner, q, limit)
+        return await searching.search(self._records, self._dependencies.meaning, owner, q, limit)
 
     async def events(self, owner: str, conversation_id: str, after: int = 0) -> AsyncGenerator[FeedBatch, None]:
         known = await self._records.conversation(owner, conversation_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -54,6 +55,14 @@ class PromptParts(msgspec.Struct, frozen=True):
     mini_prompts: Lazy[MiniPrompts]
 
 
+class ServedMeaning(Meaning, Protocol):
+    """Who finds by meaning, and what a person may ask about that."""
+
+    @property
+    def admin(self) -> Lazy[MeaningVerbs]:
+        """Return who answers for it."""
+
+
 class Dependencies(msgspec.Struct, frozen=True):
     """Who answers for the models, the settings and the servers."""
 
@@ -82,7 +91,5 @@ class Dependencies(msgspec.Struct, frozen=True):
     web: Lazy[Web]
     # What the prices of models are from, and of which day.
     prices_from: Callable[[], str]
-    meaning: Lazy[MeaningVerbs]
-    # Finds messages by what is meant, where a model can say that.
-    by_meaning: Meaning
+    meaning: ServedMeaning
     documents: HeldDocuments

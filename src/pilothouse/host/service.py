@@ -62,7 +62,7 @@ class HostService(ClientApi):
         self.nearby = realised(Nearby, _method_of(finding.nearby))
         self.memories = realised(Memories, _method_of(dependencies.memories))
         self.packages = realised(Packages, _method_of(finding.packages))
-        self.meaning = realised(MeaningVerbs, _method_of(dependencies.meaning))
+        self.meaning = realised(MeaningVerbs, _method_of(dependencies.meaning.admin))
         self.documents = realised(Documents, _method_of(dependencies.documents.service))
         self.web = realised(Web, _method_of(dependencies.web))
         self.runs: RunService = RunService(records, engine, dependencies)

@@ -212,8 +212,7 @@ async def open_host(
             tools=built_in,
             web=known.web.admin,
             prices_from=prices_from,
-            meaning=known.meaning.admin,
-            by_meaning=known.meaning,
+            meaning=known.meaning,
             documents=HeldDocuments(known.documents.service, known.documents.shelf),
         )
         service = HostService(parts, engine, dependencies)
