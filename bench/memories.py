@@ -1,7 +1,7 @@
 """How long a search over as many memories as there may be takes, by words.
 
 They are generated: facts from a fixed list of words, so that some words are in every third of them, which is the worst
-case. The floor is bare SQLite: the same words in the same table of words, ranked. What meaning takes is another benchmark's.
+case. The floor is bare SQLite: the same words in the same table of words, ranked. What meaning takes is not in it.
 """
 
 from __future__ import annotations
@@ -33,41 +33,12 @@ TARGET = 50.0
 OWNER = "bench"
 TOPICS = """
 harbour berth tide boat engine sail anchor price meeting team deploy staging database port server key branch release
-invoice customer contract address phone birthday tea coffee bread garden gate fence roof window heating car bicycle train
+invoice customer contract address phone birthday tea coffee bread garden gate fence roof window heating car bicycle
 """
 WORDS = TOPICS.split()
-AROUND = [
-    "the",
-    "of",
-    "in",
-    "on",
-    "at",
-    "by",
-    "for",
-    "and",
-    "is",
-    "was",
-    "will",
-    "be",
-    "since",
-    "until",
-    "with",
-    "without",
-    "before",
-    "after",
-    "every",
-    "always",
-    "never",
-]
-QUESTIONS = (
-    "berth",
-    "when does the team meet",
-    "staging database port",
-    "green tea",
-    "b",
-    "the price of the car",
-    "zzzz",
-)
+FILLING = "the of in on at by for and is was will be since until with without before after every always never"
+AROUND = FILLING.split()
+QUESTIONS = ("berth", "when does the team meet", "staging database port", "green tea", "b", "price of a car", "zzzz")
 
 
 def memory(number: int, pick: random.Random) -> Memory:
