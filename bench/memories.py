@@ -41,38 +41,9 @@ harbour berth tide boat engine sail anchor price meeting team deploy staging dat
 invoice customer contract address phone birthday tea coffee bread garden gate fence roof window heating car train
 """
 WORDS = TOPICS.split()
-AROUND = [
-    "the",
-    "of",
-    "in",
-    "on",
-    "at",
-    "by",
-    "for",
-    "and",
-    "is",
-    "was",
-    "will",
-    "be",
-    "since",
-    "until",
-    "with",
-    "without",
-    "before",
-    "after",
-    "every",
-    "always",
-    "never",
-]
-QUESTIONS = (
-    "berth",
-    "when does the team meet",
-    "staging database port",
-    "green tea",
-    "b",
-    "the price of the car",
-    "zzzz",
-)
+FILLING = "the of in on at by for and is was will be since until with without before after every always never"
+AROUND = FILLING.split()
+QUESTIONS = ("berth", "when does the team meet", "staging database port", "green tea", "b", "price of a car", "zzzz")
 
 
 def memory(number: int, pick: random.Random) -> Memory:

@@ -28,7 +28,7 @@ from pilothouse.types.memories import Memory, MemoryFilter, MemoryMerge, MemoryP
 from pilothouse.types.ports import CallContext, ToolOutput
 from pilothouse.types.scopes import EVERYWHERE, Scope
 from tests.support.chatting import ME, Chat, chatting
-from tests.support.memories import Remembered, a_caller, a_topic, remembering
+from tests.support.memories import SECRET, Remembered, a_caller, a_topic, remembering
 from tests.support.records import OWNER, a_conversation
 from tests.support.tools import Silent, ToolOf, add_tools
 
@@ -288,6 +288,20 @@ async def test_what_is_too_large_or_hidden_is_refused_or_cleaned(store: Store) -
     assert memory.text == "Tea  is good."
     assert memory.title == "A title of two lines"
     assert memory.tags == ("a b",)
+
+
+async def test_a_secret_is_not_remembered(store: Store) -> None:
+    remembered = remembering(store)
+    caller = await a_caller(remembered)
+    for fields in ({"content": f"The password is {SECRET}."}, {"content": "A password.", "title": SECRET}):
+        refused = await caller.call("store_memory", **fields)
+        assert refused.error is not None
+        assert "secrets are not remembered" in refused.text
+        assert SECRET not in refused.text
+    kept = await remembered.say("The password is in the safe.")
+    with pytest.raises(PilothouseError, match="not remembered"):
+        await remembered.service.update(OWNER, kept.memory.key, MemoryPatch(text=SECRET))
+    assert await remembered.texts() == ["The password is in the safe."]
 
 
 @pytest.mark.case("attack:MEM-03")

@@ -180,7 +180,7 @@ async def test_memories_leave_as_json_and_as_markdown(remembered: Remembered) ->
     await remembered.say("The canary of another.", owner="other")
     files = {}
     for kind in ("json", "markdown"):
-        download = await remembered.service.export(OWNER, kind)  # type: ignore[arg-type]
+        download = await remembered.service.export(OWNER, kind)
         files[download.name.rpartition(".")[2]] = b"".join([chunk async for chunk in download.chunks])
     assert msgspec.json.decode(files["json"])["memories"][0]["text"] == "Tea, not coffee."
     assert "## Drink\n\nTea, not coffee.\n" in files["md"].decode()

@@ -27,6 +27,7 @@ from tests.support.records import OWNER, a_conversation
 from tests.support.tools import Silent
 
 # Words that mean the same, in the tests.
+SECRET = "hunter2-very-secret"
 SYNONYMS = ("dog hound puppy", "prefers likes favours", "database postgres", "car automobile vehicle")
 
 
@@ -38,7 +39,7 @@ class Remembered:
         self.meaning: Meaning = meaning or WordsOnly()
         self.recent = RecentMemories(store)
         searcher = MemorySearcher(store, self.meaning)
-        self.keeper = Keeper(store, store, self.meaning, self.recent, searcher)
+        self.keeper = Keeper(store, store, self.recent, searcher, lambda text: text.replace(SECRET, "•••"))
         self.stored = StoredReminders(self.recent)
         self.offering = Offering(store, searcher)
         self.settings = settings or Settings()

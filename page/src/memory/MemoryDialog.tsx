@@ -28,11 +28,7 @@ function kept(editing: Editing, draft: Draft): Promise<MemoryKept | Memory> {
   const { title, text, tags, scope } = draft;
   if (editing.kind === "new") return memories.add({ title, text, tags, scope });
   if (editing.kind === "change") return memories.change(editing.memory.key, { title, text, tags, scope });
-  return memories.merge(
-    editing.memories.map(({ key }) => key),
-    title,
-    text,
-  );
+  return memories.merge({ keys: editing.memories.map(({ key }) => key), title, text, scope });
 }
 
 interface FormProps {
@@ -77,17 +73,15 @@ function Form({ editing, collections, onDone, onCancel }: FormProps) {
         onChange={(event) => setDraft({ ...draft, text: event.currentTarget.value })}
       />
       {editing.kind !== "merge" && (
-        <>
-          <TagsInput label="Tags" value={draft.tags} onChange={(tags) => setDraft({ ...draft, tags })} />
-          <Select
-            label="Who sees it"
-            data={[...places].map(([value, scope]) => ({ value, label: placeName(scope, collections) }))}
-            allowDeselect={false}
-            value={placeKey(draft.scope)}
-            onChange={(value) => setDraft({ ...draft, scope: places.get(value ?? "") ?? everywhere })}
-          />
-        </>
+        <TagsInput label="Tags" value={draft.tags} onChange={(tags) => setDraft({ ...draft, tags })} />
       )}
+      <Select
+        label="Who sees it"
+        data={[...places].map(([value, scope]) => ({ value, label: placeName(scope, collections) }))}
+        allowDeselect={false}
+        value={placeKey(draft.scope)}
+        onChange={(value) => setDraft({ ...draft, scope: places.get(value ?? "") ?? everywhere })}
+      />
       <Group gap="xs" justify="flex-end">
         <Button variant="default" onClick={onCancel}>
           Cancel

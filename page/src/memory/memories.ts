@@ -33,7 +33,7 @@ export const memories = {
   get: (key: string) => take(client.GET("/api/memories/{id}", at(key))),
   add: (body: { text: string; title: string; tags: string[]; scope: Scope }) => take(client.POST("/api/memories", { body })),
   change: (key: string, body: MemoryPatch) => take(client.PATCH("/api/memories/{id}", { ...at(key), body })),
-  merge: (keys: string[], title: string, text: string) => take(client.POST("/api/memories/merge", { body: { keys, title, text } })),
+  merge: (body: { keys: string[]; title: string; text: string; scope: Scope }) => take(client.POST("/api/memories/merge", { body })),
   forget: (key: string) => take(client.DELETE("/api/memories/{id}", at(key))),
   restore: (key: string) => take(client.POST("/api/memories/{id}/restore", at(key))),
 };

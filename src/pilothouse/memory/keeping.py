@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -18,7 +18,6 @@ from pilothouse.types.events import Event, ItemCreated, ItemUpdated
 from pilothouse.types.ids import new_id
 from pilothouse.types.item_data import CallData, ReminderData
 from pilothouse.types.items import Item, is_a, new_item, patch
-from pilothouse.types.meaning import Meaning
 from pilothouse.types.memories import (
     Memory,
     MemoryCollections,
@@ -41,16 +40,22 @@ class Keeper:
     """All memories of all owners; each verb is for one of them."""
 
     def __init__(
-        self, kept: MemoryRecords, records: Records, meaning: Meaning, recent: RecentMemories, searcher: MemorySearcher
+        self,
+        kept: MemoryRecords,
+        records: Records,
+        recent: RecentMemories,
+        searcher: MemorySearcher,
+        redact: Callable[[str], str],
     ) -> None:
         self._kept = kept
         self._records = records
-        self._meaning = meaning
         self._recent = recent
         self._searcher = searcher
+        # Masks what is a secret.
+        self._redact = redact
 
     async def keep(self, owner: str, draft: MemoryDraft) -> MemoryKept:
-        memory = _made(draft)
+        memory = self._without_secrets(_made(draft))
         if draft.replaces:
             return await self._replaced(owner, memory, draft.replaces)
         near = await self._compared(owner, memory)
@@ -107,7 +112,8 @@ class Keeper:
     async def change(self, owner: str, key: str, patch: MemoryPatch) -> Memory:
         now = time.time()
         known = (await self._kept.memory(owner, key)).key
-        after = await self._kept.change_memory(owner, known, lambda memory: _patched(memory, patch, now))
+        change = lambda memory: self._without_secrets(_patched(memory, patch, now))  # noqa: E731
+        after = await self._kept.change_memory(owner, known, change)
         self._changed(after)
         return after
 
@@ -116,7 +122,7 @@ class Keeper:
         found = [await self._kept.memory(owner, key) for key in dict.fromkeys(wanted.keys)]
         if len(found) < len(wanted.keys):
             raise PilothouseError("bad_request", "One of these memories is named twice.")
-        memory = _merged(found, wanted)
+        memory = self._without_secrets(_merged(found, wanted))
         await self._kept.merge_memories(owner, memory, [one.key for one in found], time.time())
         self._changed(memory, *found)
         return memory
@@ -152,7 +158,7 @@ class Keeper:
 
     async def collections(self, owner: str, scopes: Sequence[Scope] | None = None) -> MemoryCollections:
         found = tuple(await self._kept.memory_sizes(owner, scopes))
-        view = await self._meaning.view()
+        view = await self._searcher.meaning.view()
         return MemoryCollections(
             collections=found,
             memories=sum(each.memories for each in found),
@@ -161,8 +167,16 @@ class Keeper:
             meaning_note=view.message,
         )
 
+    def _without_secrets(self, memory: Memory) -> Memory:
+        """Return a memory that may be kept: it would be read again and again, and exported."""
+        said = "\n".join((memory.title, memory.text, *memory.tags))
+        if self._redact(said) != said:
+            message = "There is a secret in this text, and secrets are not remembered."
+            raise PilothouseError("bad_request", message, fix="Leave the secret out, and say where it is kept instead.")
+        return memory
+
     def _changed(self, *memories: Memory) -> None:
-        self._meaning.changed("memory")
+        self._searcher.meaning.changed("memory")
         for memory in memories:
             self._recent.forget(memory.origin.conversation_id)
 
@@ -263,7 +277,7 @@ def _merged(found: Sequence[Memory], wanted: MemoryMerge) -> Memory:
         text=text,
         title=wanted.title or first.title,
         tags=tuple(dict.fromkeys(tag for one in found for tag in one.tags))[: limits.MEMORY_TAGS],
-        scope=first.scope,
+        scope=wanted.scope or first.scope,
         says="stranger" if any(one.tainted for one in found) else "agent" if "agent" in says else "person",
         sources=_together(one.sources for one in found),
         private=_together(one.private for one in found),

@@ -21,7 +21,7 @@ class MemorySearcher:
 
     def __init__(self, kept: MemoryRecords, meaning: Meaning) -> None:
         self._kept = kept
-        self._meaning = meaning
+        self.meaning = meaning
 
     async def search(self, owner: str, wanted: MemoryWords, *, any_words: bool = False) -> MemorySearch:
         """Return what fits, best first; `any_words` also finds what has only one of many words."""
@@ -46,13 +46,13 @@ class MemorySearcher:
                 MemoryMatch(memory=found[key], likeness=likeness.get(key), found_by=_by(key in named, key in meant))
                 for key in ranked
             ),
-            by_meaning=self._meaning.is_there,
+            by_meaning=self.meaning.is_there,
         )
 
     async def _near(self, owner: str, query: str, wanted: MemoryWords) -> Sequence[Near]:
-        if not query or not self._meaning.is_there:
+        if not query or not self.meaning.is_there:
             return ()
-        return await self._meaning.near(query, "memory", owner, wanted.scopes, limits.MEMORY_CANDIDATES)
+        return await self.meaning.near(query, "memory", owner, wanted.scopes, limits.MEMORY_CANDIDATES)
 
 
 def _whole(memory: Memory) -> str:

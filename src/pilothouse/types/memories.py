@@ -148,6 +148,8 @@ class MemoryMerge(Body, frozen=True):
     keys: Annotated[tuple[MemoryKey, ...], Meta(min_length=2, max_length=limits.MEMORIES_MERGED)]
     title: str = ""
     text: str = ""
+    # Who sees it; left out, whoever saw the first.
+    scope: Scope | None = None
 
 
 class MemoryFilter(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ class Remembering:
         store, config = base.opened.store, base.config
         self.recent = RecentMemories(store)
         searcher = MemorySearcher(store, meaning)
-        self.keeper = Keeper(store, store, meaning, self.recent, searcher)
+        self.keeper = Keeper(store, store, self.recent, searcher, base.redactor.redact)
         self.stored = StoredReminders(self.recent)
         self.recall = Offering(store, searcher)
 
