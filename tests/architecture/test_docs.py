@@ -111,7 +111,7 @@ async def test_every_built_in_tool_and_operation_is_in_the_guide(home: Path, tmp
             names += [operation.partition(".")[2] for operation in tool.operation_effects]
     assert names[: len(tools)] == [tool.name for tool in TOOLS if tool.label and not tool.for_finding]
     names += [tool.name for tool in TOOLS if tool.for_finding]
-    assert len(names) == len(tools) + 16 + 11 + 5 + 4 + 2
+    assert len(names) == len(tools) + 16 + 11 + 5 + 4 + 4 + 2
     assert [name for name in names if f"`{name}`" not in guide] == []
     rows = set(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE))
     assert rows <= set(names), "the guide has what is not there"

@@ -14,7 +14,12 @@ from pilothouse.web.routes import ROUTES
 from tests.support.source import ROOT, FunctionNode, Module, modules
 
 SERVICES = {service.__name__: service for service in get_type_hints(ClientApi).values()}
-DECLARED = ("pilothouse.types.host", "pilothouse.types.host_servers", "pilothouse.types.host_finding")
+DECLARED = (
+    "pilothouse.types.host",
+    "pilothouse.types.host_servers",
+    "pilothouse.types.host_finding",
+    "pilothouse.types.host_documents",
+)
 # A stream is opened by its own hand, and goes on with what was begun: nothing else in these parts names a verb.
 STREAMS = {
     "pilothouse.web.streams",

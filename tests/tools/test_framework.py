@@ -29,6 +29,7 @@ CONTEXT = CallContext("c", "r", "i", None, (), False)
 # Of each tool whose schema does not say enough, a call that shows what it is.
 CALLS: dict[str, JsonObject] = {
     "todo_operations": {"operation": "read"},
+    "document_operations": {"operation": "list_documents"},
     "file_operations": {"operation": "list_dir", "path": "."},
     "terminal_operations": {"operation": "get_last_command"},
     "build_and_version_control": {"operation": "get_task_output"},

@@ -18,7 +18,7 @@ from pilothouse.agent.results.masking import MaskerChain
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.host.active_run import Parts
-from pilothouse.host.dependencies import Dependencies, HeldDocuments
+from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.engine import DirectEngine, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
@@ -204,7 +204,7 @@ async def open_host(
             folder_tools.view,
             built_in,
             prices_from,
-            HeldDocuments(documents.service, documents.shelf),
+            documents.held,
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
@@ -216,10 +216,14 @@ async def open_host(
             probe_sandbox(stack, folder_tools)
             await keep_tidy(stack, parts.records, lambda: config.config.retention)
             service.permissions.changed()
-            files: dict[str, JsonStore[Any]] = {"models": models.file, "config": config.file, "policy": authority.file}
-            watch_files(stack, files, service, servers)
+            watch_files(stack, _files(models, config, authority), service, servers)
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
+
+
+def _files(models: ModelCatalogue, config: ConfigService, authority: Authority) -> dict[str, JsonStore[Any]]:
+    """Return the files that people edit while the server runs."""
+    return {"models": models.file, "config": config.file, "policy": authority.file}
 
 
 async def _recover(
