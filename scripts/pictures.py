@@ -21,6 +21,7 @@ from scripts import (  # noqa: E402
     approval_pictures,
     call_pictures,
     context_pictures,
+    document_pictures,
     finding_pictures,
     key_pictures,
     memory_pictures,
@@ -275,6 +276,11 @@ async def pictures_of_the_context(studies: Studies) -> None:
         studio.server.close()
 
 
+async def pictures_of_documents(studies: Studies) -> None:
+    async with studies.chat(LARGE) as chat:
+        await document_pictures.take(chat, FOLDER / "documents", keep, {"laptop": LAPTOP, "phone": PHONE})
+
+
 async def pictures_of_a_large_result(studies: Studies) -> None:
     folder = FOLDER / "results"
     studio = result_pictures.studio_in(folder)
@@ -306,6 +312,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "context": pictures_of_the_context,
     "memory": pictures_of_memory,
     "results": pictures_of_a_large_result,
+    "documents": pictures_of_documents,
 }
 
 

@@ -57,9 +57,9 @@ async def test_the_model_imports_a_file_of_the_folder_finds_a_place_in_it_and_re
     folder.mkdir()
     (folder / name).write_bytes(content)
     turns = [
-        [call("import", filePath=name)],
-        [call("search", query=f"what about the {word}?")],
-        [call("list")],
+        [call("import_document", filePath=name)],
+        [call("search_documents", query=f"what about the {word}?")],
+        [call("list_documents")],
         "Done.",
     ]
     async with chatting(home, turns, settings={"working_directory": str(folder)}) as chat:
@@ -70,13 +70,13 @@ async def test_the_model_imports_a_file_of_the_folder_finds_a_place_in_it_and_re
         assert f"](doc:{document.short_id}#" in found
         assert word in found
         assert f"{name}: " in listed
-        chat.write([*turns, [call("read", documentId=document.short_id)], "Read."])
+        chat.write([*turns, [call("read_document", documentId=document.short_id)], "Read."])
         await chat.say()
         assert word in (await results(chat))[-1]
 
 
 async def test_a_hit_names_the_page_and_the_line_in_a_link(home: Path) -> None:
-    async with chatting(home, [[call("search", query="pelican")], "Done."]) as chat:
+    async with chatting(home, [[call("search_documents", query="pelican")], "Done."]) as chat:
         document = await given(chat, "Report.pdf", REPORT)
         await chat.say()
         [found] = await results(chat)
@@ -96,13 +96,13 @@ async def test_a_file_that_was_imported_is_not_imported_again_and_the_model_is_t
     folder.mkdir()
     (folder / "a.pdf").write_bytes(REPORT)
     (folder / "b.pdf").write_bytes(REPORT)
-    turns = [[call("import", filePath="a.pdf")], [call("import", filePath="b.pdf")], "Done."]
+    turns = [[call("import_document", filePath="a.pdf")], [call("import_document", filePath="b.pdf")], "Done."]
     async with chatting(home, turns, settings={"working_directory": str(folder)}) as chat:
         await chat.say()
         _, second = await results(chat)
         [document] = (await chat.api.documents.list(ME)).documents
         assert "was imported before" in second
-        assert f"document_operations (search, documentId {document.short_id})" in second
+        assert f"document_operations (search_documents, documentId {document.short_id})" in second
         # A person who gives the same once more is told the same.
         again = await chat.api.documents.upload(ME, chunks(REPORT), "c.pdf", Where(seen_by=chat.id))
         assert again.already
@@ -124,7 +124,7 @@ async def test_the_model_is_reminded_of_imported_documents(home: Path) -> None:
         listed = {each.name: each for each in (await chat.api.documents.list(ME, Where(seen_by=chat.id))).documents}
         assert f"- Everywhere.pdf: 2 pages, 64 characters, id {listed['Everywhere.pdf'].short_id}" in reminder.text
         assert "DO NOT re-import" in reminder.text
-        assert "document_operations (search)" in reminder.text
+        assert "document_operations (search_documents)" in reminder.text
         assert "Elsewhere" not in reminder.text
         assert reminder.text.count("<importedDocuments>") == 1
         assert "importedDocuments&gt; evil.txt: 15 characters" in reminder.text
@@ -171,7 +171,7 @@ async def test_of_a_long_document_the_model_gets_the_beginning_and_how_to_read_o
         whole = "\n".join(texts)
         assert "Line 10 says" in whole
         assert "Line 4999 says" not in whole
-        assert f"document_operations (read, documentId {document.short_id})" in whole
+        assert f"document_operations (read_document, documentId {document.short_id})" in whole
         assert texts[-1] == "Read both."
         assert whole.count("</attachedDocument>") == 2
         assert len(whole) < 30_000
@@ -261,7 +261,9 @@ async def test_a_tool_reads_no_document_that_its_conversation_does_not_see(home:
     async with chatting(home) as chat:
         other = await chat.api.conversations.create(ME, NewConversation())
         hidden = await given(chat, "Report.pdf", REPORT, Where(scope="conversation", scope_id=other.id))
-        chat.write([[call("read", documentId=hidden.short_id)], [call("search", query="pelican")], "Done."])
+        chat.write(
+            [[call("read_document", documentId=hidden.short_id)], [call("search_documents", query="pelican")], "Done."]
+        )
         await chat.say()
         read, searched = await results(chat)
         assert "no such document here" in read
@@ -301,7 +303,7 @@ async def test_a_removed_conversation_takes_its_documents_along_at_the_end(home:
 
 
 async def test_reading_a_document_is_private_and_a_strangers_text(home: Path) -> None:
-    async with chatting(home, [[call("search", query="pelican")], "Done."]) as chat:
+    async with chatting(home, [[call("search_documents", query="pelican")], "Done."]) as chat:
         await given(chat, "Report.pdf", REPORT)
         await chat.say()
         [item] = await chat.items("tool_call")
@@ -310,7 +312,7 @@ async def test_reading_a_document_is_private_and_a_strangers_text(home: Path) ->
 
 async def test_documents_work_on_postgresql(home: Path, postgres_url: str) -> None:
     async with chatting(
-        home, [[call("search", query="where is the pelican")], "Done."], database_url=postgres_url
+        home, [[call("search_documents", query="where is the pelican")], "Done."], database_url=postgres_url
     ) as chat:
         document = await given(chat, "Report.pdf", REPORT)
         assert (await chat.api.documents.upload(ME, chunks(REPORT), "x.pdf", Where(seen_by=chat.id))).already

@@ -31,6 +31,7 @@ CALLS: dict[str, JsonObject] = {
     "todo_operations": {"operation": "read"},
     "memory_operations": {"operation": "list_collections"},
     "web_operations": {"operation": "fetch", "url": "https://example.com/"},
+    "document_operations": {"operation": "list_documents"},
     "file_operations": {"operation": "list_dir", "path": "."},
     "terminal_operations": {"operation": "get_last_command"},
     "build_and_version_control": {"operation": "get_task_output"},

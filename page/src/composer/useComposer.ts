@@ -78,6 +78,9 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
   const reading = useRef<Promise<void>>(Promise.resolve());
 
   const [waiting, setWaiting] = useState<readonly Waiting[]>([]);
+  /** How many files were given so far, and which turn each document had. */
+  const given = useRef(0);
+  const turns = useRef(new Map<string, number>());
 
   const keep = (next: Draft) => {
     latest.current.draft = next;
@@ -160,14 +163,17 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
   const say = (more: string) => setProblem((said) => [said, more].filter(Boolean).join(" "));
 
   /** Give a file to the server; what it could read is in the box from then on. */
-  const give = async (file: File) => {
+  const give = async (file: File, turn: number) => {
     const here: Waiting = { name: file.name, bytes: file.size };
     setWaiting((now) => [...now, here]);
     try {
       const { document } = await api.upload(file.name, file);
       const { draft: now } = latest.current;
       const others = now.documents.filter(({ id }) => id !== document.id);
-      keep({ ...now, key: null, documents: [...others, cardOf(document)] });
+      turns.current.set(document.id, turn);
+      // In the order in which they were given, whichever was read first.
+      const turnOf = ({ id }: Shown) => turns.current.get(id) ?? 0;
+      keep({ ...now, key: null, documents: [...others, cardOf(document)].sort((a, b) => turnOf(a) - turnOf(b)) });
     } catch (error) {
       say(errorText(error));
     } finally {
@@ -178,8 +184,9 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
   const addDocuments = (files: readonly File[]) => {
     const room = MAX_DOCUMENTS - latest.current.draft.documents.length - waiting.length;
     if (files.length > room) return say(`A message can have at most ${MAX_DOCUMENTS} documents.`);
-    const given = Promise.all(files.map(give));
-    reading.current = reading.current.then(() => given).then(() => undefined);
+    const first = (given.current += files.length) - files.length;
+    const all = Promise.all(files.map((file, at) => give(file, first + at + 1)));
+    reading.current = reading.current.then(() => all).then(() => undefined);
   };
 
   const removeDocument = (gone: string) => {

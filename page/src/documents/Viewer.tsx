@@ -202,7 +202,9 @@ function View({ asked }: { asked: DocumentPlace }) {
         <header>
           <strong>{text.document.name}</strong>
           <span className={classes.where}>{aboutDocument(text.document)}</span>
-          <a {...download(documentUrl(text.document), text.document.name)}>Download</a>
+          <a className={classes.cite} {...download(documentUrl(text.document), text.document.name)}>
+            Download
+          </a>
           {text.document.note && <span className={classes.note}>{text.document.note}</span>}
         </header>
       )}

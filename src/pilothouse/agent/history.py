@@ -18,8 +18,8 @@ import msgspec
 
 from pilothouse.agent.results.entering import kept_note
 from pilothouse.types import limits
+from pilothouse.types.attached import AttachedDocument
 from pilothouse.types.item_data import (
-    AttachedDocument,
     CallData,
     CompactionData,
     MessageData,

@@ -11,9 +11,9 @@ from pilothouse.documents.passages import Splitter
 from pilothouse.documents.reading import Asked, read
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.types import limits
+from pilothouse.types.attached import DocumentKind
 from pilothouse.types.documents import Passage
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.item_data import DocumentKind
 
 _NO_TEXT = "No text was found in it: its pages may be pictures, which are not read."
 

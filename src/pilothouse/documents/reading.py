@@ -12,7 +12,7 @@ import msgspec
 
 from pilothouse.documents.sniffing import kind_of
 from pilothouse.types import limits
-from pilothouse.types.item_data import DocumentKind
+from pilothouse.types.attached import DocumentKind
 
 # The module that reads each kind; loaded in the process that reads.
 _READERS: dict[DocumentKind, str] = {

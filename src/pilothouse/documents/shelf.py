@@ -13,6 +13,7 @@ import msgspec
 from pilothouse.documents.hits import hit_of
 from pilothouse.documents.importing import read_document
 from pilothouse.types import limits
+from pilothouse.types.attached import AttachedDocument
 from pilothouse.types.documents import (
     PENDING,
     Document,
@@ -28,7 +29,6 @@ from pilothouse.types.documents import (
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
-from pilothouse.types.item_data import AttachedDocument
 from pilothouse.types.meaning import Meaning
 from pilothouse.types.ranking import fused
 from pilothouse.types.records import Records

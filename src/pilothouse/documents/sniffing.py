@@ -7,8 +7,8 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 from pilothouse.types import limits
+from pilothouse.types.attached import DocumentKind
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.item_data import DocumentKind
 from pilothouse.types.media import OPAQUE, picture_type
 
 _MARKS = (

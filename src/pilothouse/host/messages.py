@@ -12,10 +12,11 @@ import msgspec
 from pilothouse.host import titles
 from pilothouse.types import limits
 from pilothouse.types.api import CompactionWish, ImageInput, NewMessage
+from pilothouse.types.attached import AttachedDocument
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
-from pilothouse.types.item_data import AttachedDocument, MessageData
+from pilothouse.types.item_data import MessageData
 from pilothouse.types.items import new_item, patch
 from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.media import picture_type

@@ -1,4 +1,4 @@
-"""The tool `document_operations` (import, search, read, list), and what reminds the model of imported documents."""
+"""The tool `document_operations`, and what reminds the model of imported documents."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class _Operation(Operation):
 class _Import(_Operation):
     """Reads a file, held to what was allowed, and keeps it."""
 
-    name = "import"
+    name = "import_document"
     doing = "Importing document"
     effects: frozenset[Effect] = frozenset({"reads"})
     properties: ClassVar[JsonObject] = {
@@ -118,14 +118,14 @@ class _Import(_Operation):
             taken = await self._parts.shelf().take(given)
         finally:
             path.unlink(missing_ok=True)
-        how = f"Search in it with {DOCUMENTS} (search, documentId {taken.document.short_id})."
+        how = f"Search in it with {DOCUMENTS} (search_documents, documentId {taken.document.short_id})."
         return success(f"{taken.message} {how}", {"document": _told(taken.document), "already": taken.already})
 
 
 class _Search(_Operation):
     """Finds passages."""
 
-    name = "search"
+    name = "search_documents"
     doing = "Searching documents"
     icon = "search"
     properties: ClassVar[JsonObject] = {
@@ -160,7 +160,7 @@ class _Search(_Operation):
 class _Read(_Operation):
     """Reads a document from a place on."""
 
-    name = "read"
+    name = "read_document"
     doing = "Reading document"
     properties: ClassVar[JsonObject] = {
         "documentId": _DOCUMENT_ID,
@@ -185,7 +185,7 @@ class _Read(_Operation):
 class _List(_Operation):
     """Lists the documents."""
 
-    name = "list"
+    name = "list_documents"
     doing = "Listing documents"
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
@@ -257,6 +257,6 @@ class DocumentReminders:
         if not seen:
             return ()
         left = count - len(seen)
-        more = [f"- and {left:,} more; {DOCUMENTS} (list) names them"] if left > 0 else []
+        more = [f"- and {left:,} more; {DOCUMENTS} (list_documents) names them"] if left > 0 else []
         lines = ["<importedDocuments>", *map(_line, seen), *more, _REMINDER, "</importedDocuments>"]
         return (Reminder("documents", "\n".join(lines), DOCUMENTS),)

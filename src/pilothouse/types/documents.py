@@ -11,7 +11,7 @@ import msgspec
 
 from pilothouse.types import limits
 from pilothouse.types.api import Range
-from pilothouse.types.item_data import AttachedDocument, DocumentKind
+from pilothouse.types.attached import AttachedDocument, DocumentKind
 from pilothouse.types.json import Body, Frozen
 from pilothouse.types.scopes import Scope
 

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from pilothouse.types.access import Access, CommandUse, Effect, PathUse, Shown, Taint
+from pilothouse.types.attached import AttachedDocument
 from pilothouse.types.authority import Decision, Grant, Mode, Pattern
 from pilothouse.types.json import Frozen, JsonObject
 from pilothouse.types.remembered import MemoryUse
@@ -70,25 +71,6 @@ class Slot(Frozen, frozen=True):
 
     run_id: str = ""
     before: int = 0
-
-
-DocumentKind = Literal["pdf", "word", "slides", "sheet", "html", "markdown", "text", "csv", "code"]
-
-
-class AttachedDocument(Frozen, frozen=True):
-    """A document of a message: what a card shows of it, and what the model reads of it."""
-
-    id: str
-    name: str
-    kind: DocumentKind
-    bytes: int
-    pages: int = 0
-    lines: int = 0
-    characters: int = 0
-    preview: str = ""
-    note: str = ""
-    # As much of its text as there is room for in the message; the rest is read by calls.
-    text: str = ""
 
 
 class MessageData(ItemData, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pilothouse.host.dependencies import HeldDocuments
 from pilothouse.store.documents import StoredDocuments
 from pilothouse.tools.making import DocumentParts
 from pilothouse.types.documents import DocumentShelf
@@ -25,9 +26,9 @@ class DocumentWiring:
         self._guard = guard
         self._meaning = meaning
         self._records = StoredDocuments(base.opened.database)
-        self.shelf: Lazy[DocumentShelf] = Lazy(self._make_shelf)
-        self.service: Lazy[Documents] = Lazy(self._make_service)
-        self.for_tools = DocumentParts(self._records, self.shelf, Lazy(self._make_workspace))
+        self._shelf: Lazy[DocumentShelf] = Lazy(self._make_shelf)
+        self.held = HeldDocuments(Lazy(self._make_service), self._shelf)
+        self.for_tools = DocumentParts(self._records, self._shelf, Lazy(self._make_workspace))
 
     def _make_shelf(self) -> DocumentShelf:
         from pilothouse.documents.shelf import Shelf
@@ -38,7 +39,7 @@ class DocumentWiring:
         from pilothouse.documents.service import DocumentService
 
         base = self._base
-        return DocumentService(self.shelf(), self._records, base.opened.store, base.home.cache / "documents")
+        return DocumentService(self._shelf(), self._records, base.opened.store, base.home.cache / "documents")
 
     def _make_workspace(self) -> Workspace:
         from pilothouse.tools.files.workspace import Workspace

@@ -18,7 +18,7 @@ from pilothouse.agent.results.masking import MaskerChain
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.host.active_run import Parts
-from pilothouse.host.dependencies import Dependencies, HeldDocuments
+from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.engine import DirectEngine, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
@@ -213,7 +213,7 @@ async def open_host(
             web=known.web.admin,
             prices_from=prices_from,
             meaning=known.meaning,
-            documents=HeldDocuments(known.documents.service, known.documents.shelf),
+            documents=known.documents.held,
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
