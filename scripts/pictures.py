@@ -26,11 +26,19 @@ from scripts import (  # noqa: E402
     result_pictures,
     server_pictures,
     tool_pictures,
+    topic_pictures,
 )
 from scripts import picture_texts as texts  # noqa: E402
 from tests.browser.studio import Chat, Studio  # noqa: E402
 from tests.support import chromium  # noqa: E402
 from tests.support.live_server import live_server  # noqa: E402
+
+
+async def pictures_of_topics(studies: Studies) -> None:
+    async with studies.context() as context:
+        chat = await studies.studio.open(context)
+        await topic_pictures.take(chat, keep, {"laptop": LAPTOP, "phone": PHONE})
+
 
 PICTURES = ROOT / "docs" / "pictures"
 # A page of documentation loads several of these.
@@ -299,6 +307,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "authority": pictures_of_authority,
     "context": pictures_of_the_context,
     "results": pictures_of_a_large_result,
+    "topics": pictures_of_topics,
 }
 
 

@@ -21,7 +21,7 @@ from pilothouse.host.new_conversations import begin_conversation, chosen, model_
 from pilothouse.host.selection import choose
 from pilothouse.library.registries import Registries
 from pilothouse.library.servers import Servers
-from pilothouse.library.topics import OwnPrompts, Prompts, Topics
+from pilothouse.library.topics import OwnPrompts, PromptFiles, Topics
 from pilothouse.types import limits
 from pilothouse.types.api import Answer as Reply
 from pilothouse.types.api import (
@@ -99,9 +99,9 @@ class Host:
         return OwnPrompts(self.api.prompts)
 
     @property
-    def mini_prompts(self) -> Prompts:
+    def mini_prompts(self) -> PromptFiles:
         """Return the mini prompts, which are switched on in conversations."""
-        return Prompts(self.api.mini_prompts)
+        return PromptFiles(self.api.mini_prompts)
 
     async def start(
         self,
