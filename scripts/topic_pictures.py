@@ -44,7 +44,8 @@ async def take(chat: Chat, keep: Keep, sizes: dict[str, Size]) -> None:
     await chat.ask(QUESTIONS[0])
     await page.get_by_role("button", name="Topic: Autumn passage").click()
     await expect(page.get_by_role("option", name="The engine")).to_be_visible()
-    await everywhere(chat, keep, "topic-chooser", sizes)
+    # On a telephone the topic is in the settings of the conversation.
+    await everywhere(chat, keep, "topic-chooser", {"laptop": sizes["laptop"]})
     await page.keyboard.press("Escape")
     await page.get_by_role("button", name="Mini prompts", exact=True).click()
     menu = page.get_by_role("dialog", name="Mini prompts")
