@@ -28,11 +28,19 @@ from scripts import (  # noqa: E402
     result_pictures,
     server_pictures,
     tool_pictures,
+    topic_pictures,
 )
 from scripts import picture_texts as texts  # noqa: E402
 from tests.browser.studio import Chat, Studio  # noqa: E402
 from tests.support import chromium  # noqa: E402
 from tests.support.live_server import live_server  # noqa: E402
+
+
+async def pictures_of_topics(studies: Studies) -> None:
+    async with studies.context() as context:
+        chat = await studies.studio.open(context)
+        await topic_pictures.take(chat, keep, {"laptop": LAPTOP, "phone": PHONE})
+
 
 PICTURES = ROOT / "docs" / "pictures"
 # A page of documentation loads several of these.
@@ -313,6 +321,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "memory": pictures_of_memory,
     "results": pictures_of_a_large_result,
     "documents": pictures_of_documents,
+    "topics": pictures_of_topics,
 }
 
 

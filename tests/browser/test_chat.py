@@ -293,6 +293,10 @@ async def test_a_conversation_has_its_own_prompt_length_thinking_and_folder(
         "workingDirectory": str(tmp_path),
         "selection": None,
         "mode": "default",
+        "topicId": None,
+        "prompt": None,
+        "promptValues": {},
+        "miniPrompts": [],
     }
     kept = chat.snapshot()["conversation"]["settings"]
     assert {name: value for name, value in kept.items() if name != "modeSince"} == expected

@@ -11,7 +11,8 @@ const ask = { prompts: promptsApi.list, miniPrompts: miniPromptsApi.list };
 
 /** Look at the files again; what is known stays in sight when that fails. */
 export async function refreshPrompts(kind: Kind): Promise<void> {
-  lists[kind] = await ask[kind]();
+  const found = await ask[kind]();
+  lists[kind] = { ...found, prompts: [...found.prompts].sort((a, b) => a.title.localeCompare(b.title)) };
   for (const listener of listeners) listener();
 }
 

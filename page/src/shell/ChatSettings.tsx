@@ -5,6 +5,7 @@ import { changeSettings } from "../store/actions";
 import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import { ChoosePrompt } from "../prompts/ChoosePrompt";
+import { TopicField } from "../topics/TopicChip";
 import { BuiltInChoice } from "./BuiltInChoice";
 import { SlidersIcon } from "./icons";
 import { tell } from "./messages";
@@ -56,6 +57,7 @@ function Fields({ id, settings }: { id: string | null; settings: ConversationSet
         }}
       />
       <SystemPrompt settings={draft} description="What the model is told before the conversation." onChange={edit} onBlur={save} />
+      <TopicField id={id} />
       <Temperature settings={draft} onChange={edit} onBlur={save} />
       <MaxTokens settings={draft} onChange={edit} onBlur={save} />
       <Switch

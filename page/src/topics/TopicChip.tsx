@@ -1,10 +1,11 @@
-import { Button, Combobox, InputBase, Popover, Tooltip, UnstyledButton, useCombobox } from "@mantine/core";
+import { Button, Combobox, InputBase, Popover, Select, Tooltip, UnstyledButton, useCombobox } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import folder from "../shell/Folder.module.css";
 import { CheckIcon, PlusIcon, TopicIcon } from "../shell/icons";
 import { PageLink } from "../shell/links";
 import { tell } from "../shell/messages";
 import { topicPath } from "../shell/router";
+import { changeSettings } from "../store/actions";
 import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import { takeTodos } from "../store/todos";
@@ -74,6 +75,26 @@ function Chooser({ onDone }: { onDone: () => void }) {
   );
 }
 
+/** The same where there is no room for it above the conversation; making topics has a page of its own. */
+export function TopicField({ id }: { id: string | null }) {
+  const topics = useApp((state) => state.topics);
+  const topicId = useApp((state) => settingsNow(state).topicId);
+  return (
+    <Select
+      label="Topic"
+      description="Conversations of a topic share memories, documents and todos."
+      placeholder="None"
+      clearable
+      searchable
+      nothingFoundMessage="There is no such topic."
+      comboboxProps={{ withinPortal: false }}
+      data={topics.map(({ id: value, name }) => ({ value, label: name }))}
+      value={topicId}
+      onChange={(value) => void changeSettings({ topicId: value }, id).catch(tell)}
+    />
+  );
+}
+
 /** Shows which topic this conversation is in, and changes it. */
 export function TopicChip() {
   const [opened, setOpened] = useState(false);
@@ -86,7 +107,7 @@ export function TopicChip() {
       <Popover.Target>
         <Tooltip label={topic ? `Topic: ${topic.name}` : "No topic"} disabled={opened}>
           <UnstyledButton
-            className={folder.chip ?? ""}
+            className={`${folder.chip} ${classes.chip}`}
             aria-label={topic ? `Topic: ${topic.name}` : "no topic: choose one"}
             onClick={() => setOpened(!opened)}
           >

@@ -23,7 +23,7 @@ from pilothouse.library.documents import Documents
 from pilothouse.library.memories import Memories
 from pilothouse.library.registries import Registries
 from pilothouse.library.servers import Servers
-from pilothouse.library.topics import OwnPrompts, Prompts, Topics
+from pilothouse.library.topics import OwnPrompts, PromptFiles, Topics
 from pilothouse.library.web import Web
 from pilothouse.types import limits
 from pilothouse.types.api import Answer as Reply
@@ -107,9 +107,9 @@ class Host:
         return OwnPrompts(self.api.prompts)
 
     @property
-    def mini_prompts(self) -> Prompts:
+    def mini_prompts(self) -> PromptFiles:
         """Return the mini prompts, which are switched on in conversations."""
-        return Prompts(self.api.mini_prompts)
+        return PromptFiles(self.api.mini_prompts)
 
     @property
     def web(self) -> Web:

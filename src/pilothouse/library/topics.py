@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from pilothouse.host.named_topics import topic_named
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.host_prompts import MiniPrompts
-from pilothouse.types.host_prompts import Prompts as PromptVerbs
+from pilothouse.types.host_prompts import MiniPrompts, Prompts
 from pilothouse.types.paging import whole
 from pilothouse.types.prompts import PromptDetails, PromptInput, PromptValues, PromptView
 from pilothouse.types.topics import Topic, TopicInput, TopicPatch
@@ -59,10 +58,10 @@ class Topics:
                 return
 
 
-class Prompts:
+class PromptFiles:
     """The person's prompts, or their mini prompts; each is a file."""
 
-    def __init__(self, verbs: PromptVerbs | MiniPrompts) -> None:
+    def __init__(self, verbs: Prompts | MiniPrompts) -> None:
         self._verbs = verbs
 
     async def list(self) -> Sequence[PromptView]:
@@ -83,10 +82,10 @@ class Prompts:
         await self._verbs.delete(LOCAL_OWNER, name)
 
 
-class OwnPrompts(Prompts):
+class OwnPrompts(PromptFiles):
     """The person's prompts, which have variables."""
 
-    def __init__(self, verbs: PromptVerbs) -> None:
+    def __init__(self, verbs: Prompts) -> None:
         super().__init__(verbs)
         self._own = verbs
 
