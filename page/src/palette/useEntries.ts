@@ -15,6 +15,7 @@ const tabs: Record<SettingsTab, string> = {
   mcp: "Settings: MCP servers and profiles",
   permissions: "Settings: Permissions",
   terminal: "Settings: Terminal",
+  web: "Settings: Web and pictures",
   usage: "Settings: Usage and budgets",
 };
 
