@@ -26,6 +26,7 @@ from scripts import (  # noqa: E402
     result_pictures,
     server_pictures,
     tool_pictures,
+    web_pictures,
 )
 from scripts import picture_texts as texts  # noqa: E402
 from tests.browser.studio import Chat, Studio  # noqa: E402
@@ -279,6 +280,11 @@ async def pictures_of_a_large_result(studies: Studies) -> None:
         studio.server.close()
 
 
+async def pictures_of_the_web(studies: Studies) -> None:
+    async with studies.context(LARGE) as context:
+        await web_pictures.take(FOLDER / "web", context, keep)
+
+
 PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "empty": picture_of_the_start,
     "chat": picture_of_a_chat,
@@ -299,6 +305,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "authority": pictures_of_authority,
     "context": pictures_of_the_context,
     "results": pictures_of_a_large_result,
+    "web": pictures_of_the_web,
 }
 
 
