@@ -29,6 +29,7 @@ from scripts import (  # noqa: E402
     server_pictures,
     tool_pictures,
     topic_pictures,
+    web_pictures,
 )
 from scripts import picture_texts as texts  # noqa: E402
 from tests.browser.studio import Chat, Studio  # noqa: E402
@@ -299,6 +300,11 @@ async def pictures_of_a_large_result(studies: Studies) -> None:
         studio.server.close()
 
 
+async def pictures_of_the_web(studies: Studies) -> None:
+    async with studies.context(LARGE) as context:
+        await web_pictures.take(FOLDER / "web", context, keep)
+
+
 PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "empty": picture_of_the_start,
     "chat": picture_of_a_chat,
@@ -322,6 +328,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "results": pictures_of_a_large_result,
     "documents": pictures_of_documents,
     "topics": pictures_of_topics,
+    "web": pictures_of_the_web,
 }
 
 

@@ -142,7 +142,7 @@ describe("the panel", () => {
 
 describe("the built-in tools of a conversation", () => {
   const names = ["think", "todo_operations", "terminal_operations"];
-  const all = names.map((name) => ({ name, label: name, note: "", needsFolder: false, forSmallModels: false, forFinding: false }));
+  const all = names.map((name) => ({ name, label: name, note: "", needsFolder: false, forSmallModels: false, forFinding: false, needsService: false }));
 
   it("are all until one is left out, and all again when it is back", () => {
     const some = toggleBuiltIn(all, null, "terminal_operations");

@@ -151,6 +151,7 @@ async def test_a_picture_that_may_cost_money_is_asked_about_where_commands_are_h
         run = await chat.say()
         [question] = await chat.items("question")
         assert question.raw["why"] == "It sends data to pictures.example, and may cost money."
+        assert question.raw["access"]["costs"] is True
         await chat.api.questions.answer(ME, question.id, Reply(choice="deny"))
         await chat.settled(run.id)
         # On this machine it costs nothing.

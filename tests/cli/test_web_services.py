@@ -48,4 +48,4 @@ async def test_a_service_is_chosen_given_its_key_and_tried(home: Path) -> None:
         ]
         assert KEY not in "".join((await run(home, "web", "list")).lines)
         assert (await run(home, "web", "key", "search", "--forget")).code == 0
-        assert_told(await run(home, "web", "test", "mail"), 1, "There is no service for “mail”.")
+        assert_told(await run(home, "web", "test", "mail"), 2, "There is no service for “mail”.")

@@ -118,8 +118,8 @@ function StepView({ step, doings, isDrawn, onToggle }: StepViewProps) {
 function Pictures({ pictures }: { pictures: readonly FlowPicture[] }) {
   return (
     <div className={classes.pictures}>
-      {pictures.map(({ itemId, part }) => (
-        <Drawn key={`${itemId} ${part.index}`} itemId={itemId} part={part} />
+      {pictures.map(({ itemId, part, isMade }) => (
+        <Drawn key={`${itemId} ${part.index}`} itemId={itemId} part={part} isMade={isMade} />
       ))}
     </div>
   );

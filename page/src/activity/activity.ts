@@ -92,10 +92,18 @@ const PICTURES = 4;
 export interface FlowPicture {
   itemId: string;
   part: ResultPart;
+  /** Whether it was asked for, and is what the call was for. */
+  isMade: boolean;
 }
+
+/** The tool whose results are pictures. */
+const MAKES_PICTURES = "image_generation";
 
 /** Return the pictures that stand in the flow: the last ones that tools drew. */
 export function picturesOf(calls: readonly CallItem[]): FlowPicture[] {
-  const all = calls.flatMap((item) => partsOf(item).flatMap((part) => (part.kind === "image" ? [{ itemId: item.id, part }] : [])));
+  const all = calls.flatMap((item) => {
+    const isMade = item.data.tool === MAKES_PICTURES;
+    return partsOf(item).flatMap((part) => (part.kind === "image" ? [{ itemId: item.id, part, isMade }] : []));
+  });
   return all.slice(-PICTURES);
 }

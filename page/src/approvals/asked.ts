@@ -14,7 +14,7 @@ const dangerOf = ({ dangerous, rule }: ApprovalData) =>
 export function askedOf(data: ApprovalData) {
   const { callItemId = "", operation, serverTool, tool, server = "", rule = "", group = "", access } = data;
   const { description, modelSays, why, preview, proposal, cure } = data;
-  const { paths = [], command, destination = "", payloadBytes = 0, sentBefore = 0 } = access ?? {};
+  const { paths = [], command, destination = "", payloadBytes = 0, sentBefore = 0, costs = false } = access ?? {};
   const dangerous = dangerOf(data);
   return {
     callItemId,
@@ -36,6 +36,7 @@ export function askedOf(data: ApprovalData) {
     destination,
     payloadBytes,
     sentBefore,
+    costs,
     preview: preview ?? {},
     /** What would have spared the question. */
     cure: { allow: cure?.allow ?? [], modes: cure?.modes ?? [] },
@@ -56,9 +57,9 @@ export function titleOf({ text: question, data }: { text: string; data: Approval
 const inLine = (sentence: string) => `${sentence.charAt(0).toLowerCase()}${sentence.slice(1).replace(/\.$/, "")}`;
 
 /** Return where a call sends what it is given; of a command with the network that is said already. */
-function sendsTo({ command, destination, payloadBytes }: Asked): string {
+function sendsTo({ command, destination, payloadBytes, costs }: Asked): string {
   if (!destination || command) return "";
-  return `sends ${payloadBytes > 0 ? `${size(payloadBytes)} ` : ""}to ${destination}`;
+  return `sends ${payloadBytes > 0 ? `${size(payloadBytes)} ` : ""}to ${destination}${costs ? ", may cost money" : ""}`;
 }
 
 /** Return what about a call is worth a look before anything else: what leaves, what nothing holds, what lies elsewhere. */

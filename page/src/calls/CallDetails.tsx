@@ -51,6 +51,8 @@ function Arguments({ item }: { item: CallItem }) {
 
 /** As much of the line as reading leaves to it. */
 const PICTURE = { width: 640, height: 320 };
+/** One that a person asked for has the width of the conversation. */
+const MADE = { width: 760, height: 760 };
 
 /** Where something is, spelled as it is opened: what only looks like another host does not, in this. */
 function Place({ part }: { part: ResultPart }) {
@@ -81,13 +83,13 @@ function Binary({ itemId, part }: { itemId: string; part: ResultPart }) {
 }
 
 /** A picture that a tool drew. */
-export function Drawn({ itemId, part }: { itemId: string; part: ResultPart }) {
+export function Drawn({ itemId, part, isMade = false }: { itemId: string; part: ResultPart; isMade?: boolean }) {
   const around = (url: string, image: ReactNode) => (
     <a href={url} target="_blank" rel="noreferrer noopener" className={classes.picture}>
       {image}
     </a>
   );
-  return <Picture itemId={itemId} part={part} alt={part.name || "What the tool drew"} box={PICTURE} around={around} />;
+  return <Picture itemId={itemId} part={part} alt={part.name || "What the tool drew"} box={isMade ? MADE : PICTURE} around={around} />;
 }
 
 function Sound({ itemId, part }: { itemId: string; part: ResultPart }) {

@@ -17,6 +17,7 @@ const tabs: Record<SettingsTab, string> = {
   permissions: "Settings: Permissions",
   prompts: "Settings: Prompts and mini prompts",
   terminal: "Settings: Terminal",
+  web: "Settings: Web and pictures",
   usage: "Settings: Usage and budgets",
 };
 

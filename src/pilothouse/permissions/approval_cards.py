@@ -73,6 +73,7 @@ def _touched(case: Case) -> JsonObject:
         "payloadBytes": access.payload_bytes,
         "sentBefore": case.context.seen.sent.get(access.destination, 0),
         "effects": sorted(access.effects),
+        "costs": access.costs,
     }
 
 

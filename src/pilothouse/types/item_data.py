@@ -359,6 +359,8 @@ class AskedAccess(Touched, frozen=True):
 
     # How much the run has sent there before.
     sent_before: int = 0
+    # Whether it may cost money.
+    costs: bool = False
 
 
 class Cure(ItemData, frozen=True):

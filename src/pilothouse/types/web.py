@@ -53,7 +53,8 @@ class WebSettings(Frozen, frozen=True):
             tab="web",
             part="Pages of your own network",
             label="Hosts of your own network that may be read",
-            note="Pages inside your network are refused, save these: localhost:3000, wiki.example.lan.",
+            note="Pages inside your network are refused, but for hosts that you name here: "
+            "localhost:3000, wiki.example.lan.",
             usual="None",
             text="hosts",
         ),
