@@ -11,7 +11,7 @@ from scripts.key_pictures import Size, dark, resized
 from tests.browser.studio import Chat
 
 Keep = Callable[[Chat, str], Awaitable[None]]
-MINE = (
+MINE: tuple[tuple[str, str, list[str]], ...] = (
     ("The boat", "Havsule makes 6 knots under engine and draws 1.9 metres.", ["boat"]),
     ("Berth in Haugesund", "The berth in Haugesund costs 280 kroner a night.", []),
     ("Language", "Logbooks are written in Norwegian, letters in English.", ["writing"]),

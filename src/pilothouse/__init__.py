@@ -23,9 +23,9 @@ if TYPE_CHECKING:
         ItemUpdated,
         RunUpdated,
     )
-    from pilothouse.types.item_data import Source
     from pilothouse.types.items import Item
     from pilothouse.types.servers import ServerInput
+    from pilothouse.types.sources import Source
 
 __all__ = [
     "Answer",

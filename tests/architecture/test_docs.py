@@ -116,7 +116,7 @@ async def test_every_built_in_tool_and_operation_is_in_the_guide(home: Path, tmp
             names += [operation.partition(".")[2] for operation in tool.operation_effects]
     assert names[: len(tools)] == [tool.name for tool in TOOLS if tool.label and not is_extra(tool)]
     names += ["search", *(tool.name for tool in TOOLS if is_extra(tool))]
-    assert len(names) == len(tools) + 16 + 11 + 5 + 4 + 1 + 1 + 3
+    assert len(names) == len(tools) + 16 + 11 + 5 + 5 + 4 + 4 + 1 + 1 + 3
     assert [name for name in names if f"`{name}`" not in guide] == []
     rows = set(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE))
     assert rows <= set(names), "the guide has what is not there"

@@ -124,7 +124,7 @@ def test_lines_of_text_keep_their_numbers_and_nothing_is_lost(tmp_path: Path) ->
     assert kept == {(None, at): line for at, line in enumerate(words, 1) if line}
     sizes = [len(each.text.split()) for each in found.passages]
     assert max(sizes) <= limits.PASSAGE_WORDS * 1.3
-    assert max(len(each.text) for each in found.passages) <= limits.PASSAGE_CHARS + 1
+    assert max(len(each.text) for each in found.passages) <= limits.DOCUMENT_PASSAGE_CHARS + 1
 
 
 def test_sections_of_markdown_are_its_headings_and_not_what_stands_in_code(tmp_path: Path) -> None:

@@ -19,21 +19,13 @@ from pilothouse.agent.pictures import Pictures
 from pilothouse.types import limits, stream
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemUpdated
 from pilothouse.types.invisible import sound
-from pilothouse.types.item_data import (
-    CallData,
-    CallError,
-    Level,
-    NoticeData,
-    ResponseData,
-    ResponseError,
-    Source,
-    ThinkingData,
-)
+from pilothouse.types.item_data import CallData, CallError, Level, NoticeData, ResponseData, ResponseError, ThinkingData
 from pilothouse.types.items import Item, ItemStatus, TurnId, is_a, patch, read
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Journal, Model
+from pilothouse.types.sources import Source
 
 _DECLINED = "The model declined to answer."
 _EMPTY = "The model gave an empty answer."

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit, urlunsplit
 
 from pilothouse.cli.terminal import exact, one_line
-from pilothouse.types.item_data import Source, each_once
+from pilothouse.types.sources import Source, each_once
 
 # No more than fits a line or two beside the address.
 _TITLE_CHARS = 120

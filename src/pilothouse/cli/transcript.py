@@ -26,11 +26,11 @@ from pilothouse.types.item_data import (
     NoticeData,
     QuestionData,
     ResponseData,
-    Source,
     SummaryData,
 )
 from pilothouse.types.items import CLOSED, Call, Item, Question, Response, is_a, read
 from pilothouse.types.runs import ENDED, Run
+from pilothouse.types.sources import Source
 
 # Also where nobody watches: what undo does not cover of what commands do, what was set aside after one, and that a
 # summary which was asked for would stand for nothing.

@@ -58,11 +58,11 @@ class Splitter:
         words = len(line.split())
         if (
             (not words and self._words >= limits.PASSAGE_WORDS * _ENOUGH)
-            or self._size + len(line) > limits.PASSAGE_CHARS
+            or self._size + len(line) > limits.DOCUMENT_PASSAGE_CHARS
             or self._words + words > limits.PASSAGE_WORDS * _TOO_MUCH
         ):
             yield from self.end()
-        if len(line) > limits.PASSAGE_CHARS:
+        if len(line) > limits.DOCUMENT_PASSAGE_CHARS:
             yield from self._long(line)
             return
         if not self._lines:
@@ -76,8 +76,8 @@ class Splitter:
     def _long(self, line: str) -> Iterator[Passage]:
         """Yield a line that is longer than a passage; those that follow the first go on in the same line."""
         while line:
-            cut = line.rfind(" ", limits.PASSAGE_CHARS // 2, limits.PASSAGE_CHARS)
-            end = cut + 1 if cut > 0 else limits.PASSAGE_CHARS
+            cut = line.rfind(" ", limits.DOCUMENT_PASSAGE_CHARS // 2, limits.DOCUMENT_PASSAGE_CHARS)
+            end = cut + 1 if cut > 0 else limits.DOCUMENT_PASSAGE_CHARS
             yield self._made(line[:end], self._last)
             line = line[end:]
 

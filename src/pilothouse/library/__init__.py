@@ -41,12 +41,13 @@ from pilothouse.types.documents import Document
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.item_data import CompactionData, ResponseData, Source, SummaryData, each_once
+from pilothouse.types.item_data import CompactionData, ResponseData, SummaryData
 from pilothouse.types.items import CLOSED, Item, ItemStatus, is_a, read
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import ModelTest, ModelView
 from pilothouse.types.runs import ENDED, CutReason, Run, RunError, RunStatus
 from pilothouse.types.selection import Selection
+from pilothouse.types.sources import Source, each_once
 from pilothouse.types.stream import Usage
 from pilothouse.types.usage import ContextLedger, TokenUsage, UsageReport
 

@@ -6,7 +6,6 @@ told the rest by patches, and an older one lacks what was not kept then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -16,6 +15,7 @@ from pilothouse.types.attached import AttachedDocument
 from pilothouse.types.authority import Decision, Grant, Mode, Pattern
 from pilothouse.types.json import Frozen, JsonObject
 from pilothouse.types.remembered import MemoryUse
+from pilothouse.types.sources import Source
 from pilothouse.types.summed_up import Facts, SeenData
 from pilothouse.types.todos import TodoList
 from pilothouse.types.usage import Spent, TokenUsage
@@ -44,23 +44,6 @@ class ResultPart(Frozen, frozen=True):
     height: int = 0
     # Of a picture in an answer: how many characters of the answer's text stand before it.
     at: int = 0
-
-
-class Source(Frozen, frozen=True):
-    """What an answer cites: a page with its address, or a document that has only a title; strangers wrote all of it."""
-
-    url: str = ""
-    title: str = ""
-    quote: str = ""
-
-
-def each_once(sources: Iterable[Source]) -> list[Source]:
-    """Return sources without those that were named before: by their address, or by their title where there is none."""
-    first: dict[str, Source] = {}
-    for source in sources:
-        if name := source.url or source.title:
-            first.setdefault(name, source)
-    return list(first.values())
 
 
 # --- what a person and a model say -----------------------------------------------------------------

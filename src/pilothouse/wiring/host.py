@@ -222,9 +222,8 @@ async def open_host(
         if role == "server":
             files: dict[str, JsonStore[Any]] = {"models": models.file, "config": config.file, "policy": authority.file}
             known.meaning.begin(stack)
-            await _keep_house(
-                stack, base, files, folder_tools, service, partial(_settings_changed, servers, known.meaning)
-            )
+            settings_changed = partial(_settings_changed, servers, known.meaning)
+            await _keep_house(stack, base, files, folder_tools, service, settings_changed)
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
 

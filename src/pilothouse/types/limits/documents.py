@@ -36,7 +36,7 @@ SHEET_GAP = 500
 DOCUMENT_LINE_CHARS = 120
 # A piece that is found and quoted: a few paragraphs, and what an embedding model reads at once.
 PASSAGE_WORDS = 250
-PASSAGE_CHARS = 2_000
+DOCUMENT_PASSAGE_CHARS = 2_000
 # A heading is a line; a longer one was none.
 HEADING_CHARS = 200
 DOCUMENT_NAME_CHARS = 200
