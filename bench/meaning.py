@@ -175,7 +175,8 @@ async def run(meaning: Meaning, domains: dict[str, Domain], sets: dict[str, list
         scratch, right = prepared(made, domains)
         for place in ("documents", "repository"):
             here = {name: [each for each in questions if each.place == place] for name, questions in sets.items()}
-            await measure(scratch / place, here, right, meaning, show=show)
+            if any(here.values()):
+                await measure(scratch / place, here, right, meaning, show=show)
 
 
 @asynccontextmanager
