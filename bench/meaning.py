@@ -30,10 +30,14 @@ from pilothouse.tools.file_operations import file_operations
 from pilothouse.tools.files.workspace import Workspace
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
+from pilothouse.tools.search.index import Index
+from pilothouse.tools.search.index_file import reading
 from pilothouse.tools.search.indexes import Indexes
 from pilothouse.tools.search.last_search import LastSearches
 from pilothouse.tools.search.operation import Searching
 from pilothouse.tools.search.operations import search_operations
+from pilothouse.tools.search.queries import alike
+from pilothouse.types import limits
 from pilothouse.types.meaning import Meaning, WordsOnly
 from pilothouse.types.terminals import TerminalSettings
 from pilothouse.wiring import open_host
@@ -49,7 +53,6 @@ FOLDERS = (
 )
 # Documents without a fact, for each that has one.
 EMPTY_ONES = 2
-PATIENCE = 3_600.0
 
 
 class Domain(msgspec.Struct, forbid_unknown_fields=True):
@@ -157,8 +160,9 @@ async def known(indexes: Indexes, folder: Path) -> float:
     while not (await asyncio.to_thread(index.catch_up, 60.0)).fresh:
         pass
     began = time.perf_counter()
-    if indexes.meaning.is_there:
-        await asyncio.to_thread(index.catch_up_meanings, PATIENCE)
+    while indexes.meaning.is_there and await asyncio.to_thread(is_behind, index, indexes.meaning.model):
+        await asyncio.to_thread(index.catch_up_meanings, 10.0)
+        await asyncio.sleep(0.2)
     return time.perf_counter() - began
 
 
@@ -169,13 +173,21 @@ def prepared(folder: str, domains: dict[str, Domain]) -> tuple[Path, dict[str, s
     return scratch, write_documents(scratch / "documents", domains)
 
 
+def is_behind(index: Index, model: str) -> bool:
+    """Return whether there are passages without a vector."""
+    with reading(index.file) as connection:
+        known = alike(connection, model, b"")
+    return known.known < min(known.total, limits.MEANING_PASSAGES)
+
+
 async def run(meaning: Meaning, domains: dict[str, Domain], sets: dict[str, list[Question]], *, show: bool) -> None:
     """Measure both kinds of texts."""
     with tempfile.TemporaryDirectory(prefix="bench-") as made:
         scratch, right = prepared(made, domains)
         for place in ("documents", "repository"):
             here = {name: [each for each in questions if each.place == place] for name, questions in sets.items()}
-            await measure(scratch / place, here, right, meaning, show=show)
+            if any(here.values()):
+                await measure(scratch / place, here, right, meaning, show=show)
 
 
 @asynccontextmanager

@@ -74,10 +74,7 @@ async def test_a_search_says_how_many_meanings_are_known_so_far(
         meaning.open.set()
 
         # It goes on by itself, although nobody asks again.
-        async def all_seen() -> bool:
-            return len(meaning.seen) == 3
-
-        await eventually(all_seen, "all passages have a vector")
+        await eventually(lambda: _seen(meaning, 3), "all passages have a vector")
         monkeypatch.setattr(limits, "MEANING_WAIT", 10.0)
         assert "known so far" not in (await search.does("semantic_search", query="boat")).text
 
@@ -99,6 +96,28 @@ async def test_only_the_changed_passages_of_a_changed_file_get_a_new_vector(home
     async with searcher(home, work, meaning=meaning) as again:
         assert "long.md:23" in await again.hits("semantic_search", query="boat")
         assert len(meaning.seen) == 6
+
+
+async def test_a_search_does_not_wait_for_a_folder_that_takes_long(
+    home: Path, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MEANING_WAIT", 3_600.0)
+    monkeypatch.setattr(limits, "MEANING_BATCH", 1)
+    monkeypatch.setattr(limits, "MEANING_WAITED_FOR", 1)
+    plant(work, FILES)
+    meaning = WordGroups(SHIPS)
+    meaning.open.clear()
+    async with searcher(home, work, meaning=meaning) as search:
+        # One is with the model, and two more are too many to wait for.
+        assert "0 of 3 passages are known so far" in (await search.does("semantic_search", query="boat")).text
+        meaning.open.set()
+        # They are found out all the same, and the last of them is waited for.
+        await eventually(lambda: _seen(meaning, 2), "two passages have a vector")
+        assert await search.hits("semantic_search", query="boat") == ["docs/harbour.md:1"]
+
+
+async def _seen(meaning: WordGroups, count: int) -> bool:
+    return len(meaning.seen) >= count
 
 
 async def test_another_model_makes_all_vectors_anew_and_those_of_the_first_are_compared_with_nothing(

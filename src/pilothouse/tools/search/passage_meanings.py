@@ -54,7 +54,10 @@ class PassageMeanings:
         self._resting = False
 
     def go_on(self) -> bool:
-        """Keep what came, and ask for the next; return whether there is nothing to wait for."""
+        """Keep what came, and ask for the next; return whether a search need not wait: all is known, or too little."""
+        return self._is_done() or len(self._waiting) > limits.MEANING_WAITED_FOR
+
+    def _is_done(self) -> bool:
         if self._sent is not None:
             if not self._sent.answer.done():
                 return False

@@ -264,8 +264,10 @@ PARAGRAPH_CHARS = 300
 MEANING_CHARS = 2_000
 # Passages whose meaning is asked for at once: a question that comes meanwhile waits for no more than these.
 MEANING_BATCH = 16
-# How long a search waits for meanings that are not known yet: for a changed file or a small folder that is enough.
+# How long a search waits for meanings that are not known yet, which is enough for a changed file or a small folder; and
+# how many they may be, for it waits for no more in vain.
 MEANING_WAIT = 2.0
+MEANING_WAITED_FOR = 48
 # How long any search waits for the meaning of its question; words are found without it.
 MEANING_QUESTION_TIME = 5.0
 # What is less alike than this has nothing to do with the question.
