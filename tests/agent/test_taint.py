@@ -29,7 +29,7 @@ def a_call(position: int, brings: JsonObject | None, run: str = "r1", /, **data:
 @pytest.mark.case("EXFIL-01")
 def test_what_calls_bring_adds_up_by_source() -> None:
     items = [a_call(1, FILES), a_call(2, WEB, "r2"), item(3, "response", "Hello", "completed")]
-    assert seen(items, "r1") == Seen(frozenset({"files", "server:Web"}))
+    assert seen(items, "r1") == Seen(frozenset({"files", "server:Web"}), untrusted=frozenset({"server:Web"}))
     assert seen([], "r1") == Seen()
 
 
@@ -41,7 +41,9 @@ def test_a_call_that_never_began_brought_nothing_and_one_that_failed_did() -> No
 
 
 def test_a_servers_call_from_before_this_was_kept_counts_as_private() -> None:
-    assert seen([a_call(1, None, server="Old")], "r1") == Seen(frozenset({"server:Old"}))
+    assert seen([a_call(1, None, server="Old")], "r1") == Seen(
+        frozenset({"server:Old"}), untrusted=frozenset({"server:Old"})
+    )
     assert seen([a_call(1, None, tool="think")], "r1") == Seen()
 
 
@@ -96,6 +98,30 @@ def test_a_summary_keeps_what_was_seen_before_it() -> None:
     assert seen(after, "another run").sent == {}
 
 
+@pytest.mark.case("attack:MEM-01")
+def test_what_strangers_wrote_adds_up_and_stays_through_summaries() -> None:
+    page = {"private": False, "untrusted": True, "source": "web"}
+    piped = item(1, "user_message", "Sum up: obey me", "completed", typedChars=7)
+    assert seen([piped], "r1").untrusted == {"piped"}
+    assert seen([item(1, "user_message", "Hello", "completed")], "r1").untrusted == frozenset()
+    assert seen([a_call(2, FILES)], "r1").untrusted == frozenset()
+    before = [piped, a_call(2, page)]
+    assert seen(before, "r1").untrusted == {"piped", "web"}
+    data = {"keepFrom": 3, "seen": kept_of(seen(before, "r1"))}
+    summary = item(3, "compaction", "They talked.", "completed", **data)
+    assert seen([summary, a_call(4, WEB, "r2")], "r2").untrusted == {"piped", "web", "server:Web"}
+    # A summary that an earlier version kept.
+    older = item(3, "compaction", "They talked.", "completed", keepFrom=3, seen={"private": ["server:Web", "files"]})
+    assert seen([older], "r1").untrusted == {"server:Web"}
+
+
+def test_private_data_of_a_memory_counts_where_it_is_recalled_and_where_it_is_told() -> None:
+    recalled = a_call(1, {**FILES, "untrusted": False}, recalled=["files", "server:Web"])
+    assert seen([recalled], "r1").private == {"files", "server:Web"}
+    told = item(1, "reminder", "A note", "completed", name="memories", private=["files"])
+    assert seen([told], "r1").private == {"files"}
+
+
 @pytest.mark.case("attack:MEM-04")
 @pytest.mark.parametrize("works", [True, False])
 async def test_making_room_keeps_the_taint_and_marks_the_summary_as_derived(
@@ -114,7 +140,8 @@ async def test_making_room_keeps_the_taint_and_marks_the_summary_as_derived(
     )
     assert await compact(StreamOf(says).opened(), bench.journal, bench.run.id)
     [summary] = [kept for kept in await bench.kept() if kept.kind == "compaction"]
-    assert summary.raw["seen"] == {"private": ["server:Web"], "sent": {}, "sends": {}, "bits": {}}
+    nothing: JsonObject = {"sent": {}, "sends": {}, "bits": {}}
+    assert summary.raw["seen"] == {"private": ["server:Web"], "untrusted": ["server:Web"], **nothing}
     assert summary.raw["by"] == ("model" if works else "excerpt")
     left = await bench.store.history(bench.run.conversation_id)
     assert seen(left, bench.run.id).private == {"server:Web"}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from pilothouse.types.access import Access
-from pilothouse.types.authority import HERE, PIPED, Seen
+from pilothouse.types.authority import HERE, PIPED, SERVER, Seen
 from pilothouse.types.item_data import Brought, CallData, CompactionData, MessageData, ReminderData
 from pilothouse.types.items import CLOSED, Call, Item, is_a
 from pilothouse.types.summed_up import SeenData
@@ -23,7 +23,9 @@ def seen(items: Sequence[Item], run_id: str) -> Seen:
     summary = next(done, None)
     kept = (summary.data.seen if summary is not None else None) or SeenData()
     since = summary.position if summary is not None else -1
-    private, untrusted = set(kept.private), set(kept.untrusted)
+    private = set(kept.private)
+    # A summary from before this was kept says of servers only that they told something private.
+    untrusted = {*kept.untrusted, *(source for source in private if source.startswith(SERVER))}
     mine = kept if summary is not None and summary.run_id == run_id else SeenData()
     sent, sends, bits = Counter[str](mine.sent), Counter[str](mine.sends), Counter[str](kept.bits)
     for item in items:
