@@ -31,6 +31,7 @@ from pilothouse.types.host import (
     Todos,
     Usage,
 )
+from pilothouse.types.host_documents import Documents
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.runs import ENDED, Run
@@ -63,6 +64,7 @@ class RemoteHost(ClientApi):
         self.other_programs = realised(OtherPrograms, asking)
         self.nearby = realised(Nearby, asking)
         self.packages = realised(Packages, asking)
+        self.documents = realised(Documents, asking)
 
     @property
     def address(self) -> ServerAddress | None:
