@@ -102,6 +102,9 @@ def uses() -> tuple[tuple[Use, ...], tuple[str, ...]]:
         ),
         "web.app:re.escape(route.path).replace('\\\\{id\\\\}', '[^/]+')": (r"/api/items/[^/]+/[^/]+", r"/api/[^/]+"),
         "store.excerpts:'|'.join(map(re.escape, longest))": ("|".join(map(re.escape, names)),),
+        "documents.hits:'|'.join((f'\\\\b{re.escape(word)}' for word in words))": (
+            "|".join(rf"\b{re.escape(name)}" for name in names),
+        ),
         "tools.terminal.running:pattern": tuple(_found_in(running._HINTS)),
     }
     found, unknown = collect(made)

@@ -135,7 +135,7 @@ async def test_a_message_with_a_document_tells_its_text_to_a_model_that_takes_no
         await chat.use(ModelInput(name="m", provider="openai-compatible", base_url=endpoint.url, model="m"))
         document = (await chat.api.documents.upload(ME, chunks(REPORT), "Report.pdf")).document
         assert (await chat.say("What is in it?", documents=(document.id,))).status == "completed"
-        sent = str(endpoint.requests[-1].body)
+        sent = str(endpoint.requests[0].body)
         assert "The pelican arrived at noon." in sent
         assert "Report.pdf (2 pages, " in sent
         assert document.short_id in sent

@@ -117,18 +117,21 @@ async def search(
     topic: Topic = "",
     json: AsJson = False,
 ) -> int:
-    """Find passages by words and, where there is a model for it, by meaning."""
+    """Find passages by words and, where there is a model for it, by meaning.
+
+    Ends with 1 when nothing was found.
+    """
     sought = Sought(q=" ".join(words), document=document, most=limits.DOCUMENT_HITS)
     async with connect_host() as api:
         found = await api.documents.search(LOCAL_OWNER, sought, _where(conversation, topic))
     if json:
         output().json(found)
-        return 0
+        return 0 if found.hits else 1
     if not found.hits:
         messages().line("Nothing was found.")
     for hit in found.hits:
         _show_hit(hit)
-    return 0
+    return 0 if found.hits else 1
 
 
 def _show_hit(hit: DocumentHit) -> None:

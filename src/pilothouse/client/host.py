@@ -15,26 +15,7 @@ from pilothouse.types import limits
 from pilothouse.types.address import ServerAddress
 from pilothouse.types.api import Link, MessageAccepted
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.host import (
-    Changes,
-    ClientApi,
-    Conversations,
-    Exchange,
-    FeedBatch,
-    Indexes,
-    Models,
-    Permissions,
-    Questions,
-    Runs,
-    Settings,
-    Terminals,
-    Todos,
-    Usage,
-)
-from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
-from pilothouse.types.host_meaning import MeaningVerbs
-from pilothouse.types.host_servers import Servers
-from pilothouse.types.host_web import Web
+from pilothouse.types.host import ClientApi, Conversations, FeedBatch, services
 from pilothouse.types.runs import ENDED, Run
 from pilothouse.types.verbs import realised
 
@@ -47,26 +28,9 @@ class RemoteHost(ClientApi):
         # The runs that were begun from here, and on whose behalf.
         self._begun: dict[str, str] = {}
         asking = self._calling.method_of
+        for noun, service in services().items():
+            setattr(self, noun, realised(service, asking))
         self.conversations = realised(Conversations, asking, events=self._follow)
-        self.runs = realised(Runs, asking)
-        self.questions = realised(Questions, asking)
-        self.todos = realised(Todos, asking)
-        self.permissions = realised(Permissions, asking)
-        self.changes = realised(Changes, asking)
-        self.terminals = realised(Terminals, asking)
-        self.indexes = realised(Indexes, asking)
-        self.exchange = realised(Exchange, asking)
-        self.models = realised(Models, asking)
-        self.usage = realised(Usage, asking)
-        self.settings = realised(Settings, asking)
-        self.servers = realised(Servers, asking)
-        self.registries = realised(Registries, asking)
-        self.proposals = realised(Proposals, asking)
-        self.other_programs = realised(OtherPrograms, asking)
-        self.nearby = realised(Nearby, asking)
-        self.packages = realised(Packages, asking)
-        self.meaning = realised(MeaningVerbs, asking)
-        self.web = realised(Web, asking)
 
     @property
     def address(self) -> ServerAddress | None:

@@ -9,6 +9,7 @@ from html import unescape
 _NAME = re.compile(r"/?[a-zA-Z][a-zA-Z0-9:-]{0,30}")
 # What stands in these is no markup, up to their end.
 _RAW = frozenset({"script", "style", "textarea", "title", "iframe", "noscript", "template"})
+_RAW_END = re.compile(r"</(script|style|textarea|title|iframe|noscript|template)", re.IGNORECASE)
 # A sign that ends a tag may stand in a quoted value; so many of them are passed over.
 _QUOTED_ENDS = 8
 
@@ -61,5 +62,5 @@ def _end_of_tag(page: str, at: int) -> int:
 
 
 def _raw_end(page: str, name: str, at: int) -> int:
-    found = re.compile(rf"</{name}", re.IGNORECASE).search(page, at)
-    return found.start() if found else len(page)
+    ends = (found.start() for found in _RAW_END.finditer(page, at) if found[1].lower() == name)
+    return next(ends, len(page))

@@ -22,7 +22,7 @@ _CELL = re.compile(r"([A-Z]{1,3})([0-9]{1,7})$")
 # The formats of dates and times that have a number of their own.
 _DATES = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
 # A format's letters for dates, outside of quoted words and of colours.
-_QUOTED = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
+_QUOTED = re.compile(r'"[^"]{0,80}"|\[[^\]]{0,80}\]|\\.')
 _DATE_LETTERS = re.compile(r"[ymdhs]", re.IGNORECASE)
 _EPOCH, _EPOCH_1904 = datetime.datetime(1899, 12, 30), datetime.datetime(1904, 1, 1)
 _DAYS = 2_958_466

@@ -490,6 +490,12 @@ class ClientApi:
 
 
 @cache
+def services() -> dict[str, type[Service]]:
+    """Return the service of each noun."""
+    return get_type_hints(ClientApi)
+
+
+@cache
 def all_verbs() -> tuple[tuple[str, Verb], ...]:
     """Return every verb, each with its noun."""
-    return tuple((noun, each) for noun, service in get_type_hints(ClientApi).items() for each in verbs_of(service))
+    return tuple((noun, each) for noun, service in services().items() for each in verbs_of(service))
