@@ -23,6 +23,7 @@ const calls = { prompts: promptsApi, miniPrompts: miniPromptsApi };
 export const nameFor = (title: string) =>
   title
     .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "")
