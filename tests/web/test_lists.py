@@ -55,6 +55,7 @@ BOUNDED = {
     ("/api/config", "profiles"): FILE,
     ("/api/config", "plugins"): "packages that are installed",
     ("/api/search", "hits"): "SEARCH_HITS",
+    ("/api/web", "services"): "one for each of two uses",
     ("/api/usage", "days"): "USAGE_DAYS, with the models that were asked on each",
     ("/api/conversations/{id}/context", "parts"): "eight kinds, and two for each server",
     ("/api/conversations/{id}/context", "runs"): "USAGE_RUNS; the rest is in the sum",
