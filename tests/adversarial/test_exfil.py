@@ -265,7 +265,7 @@ async def test_every_built_in_tool_says_whether_it_can_send(home: Path, project:
         offered = (await chat.host.executor._parts.toolbox.tools(wanted)).tools
         sending = {tool.spec.name for tool in offered if "sends" in tool.effects}
         running = {tool.spec.name for tool in offered if "runs" in tool.effects}
-        assert sending <= {"terminal_operations", "build_and_version_control"}
+        assert sending <= {"terminal_operations", "build_and_version_control", "web_operations"}
         assert running <= {"terminal_operations", "build_and_version_control", "file_operations"}
 
 

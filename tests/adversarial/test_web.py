@@ -32,7 +32,7 @@ from tests.web.samples import nothing_there, request_for
 HTTP_ROUTES = [route for route in ROUTES if route.kind != "socket"]
 PRIVATE = [route for route in HTTP_ROUTES if not route.public]
 UNSAFE = [route for route in HTTP_ROUTES if route.method != "GET"]
-OF_ALL = re.compile("/models/|/servers/|/registries/|/prompts/|/mini-prompts/")
+OF_ALL = re.compile("/models/|/servers/|/registries/|/prompts/|/mini-prompts/|/web/")
 TABLES = (
     "conversations",
     "events",

@@ -71,6 +71,7 @@ OTHERWISE: dict[type[msgspec.Struct], dict[str, tuple[object, bool]]] = {
         "content": ("digest", True),
         "dangerous": ("It is.", True),
         "destructive": (True, False),
+        "costs": (True, False),
     },
     CommandUse: {
         "uncovered": ("There is no room.", False),

@@ -69,6 +69,7 @@ BOUNDED = {
     ("/api/search", "hits"): "SEARCH_HITS",
     ("/api/documents/search", "hits"): "DOCUMENT_HITS",
     ("/api/documents/{id}/text", "passages"): "DOCUMENT_PASSAGES; the rest by `first`",
+    ("/api/web", "services"): "one for each of two uses",
     ("/api/usage", "days"): "USAGE_DAYS, with the models that were asked on each",
     ("/api/conversations/{id}/context", "parts"): "eight kinds, and two for each server",
     ("/api/conversations/{id}/context", "runs"): "USAGE_RUNS; the rest is in the sum",

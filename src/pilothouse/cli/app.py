@@ -365,7 +365,7 @@ GROUPS = {
     "grants": ("grants", "List, give and withdraw what is allowed for a while."),
     "audit": ("audit", "Export the record of what was done, and verify it."),
     "plugins": ("plugins", "List installed plugins; enable and disable them."),
-    "web": ("web", "Who searches the web and who makes pictures: list, give keys, test."),
+    "web": ("web", "Set up who searches the web and makes pictures."),
 }
 
 

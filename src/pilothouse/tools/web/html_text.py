@@ -92,9 +92,7 @@ class Reading(HTMLParser):
             self._opened[name] -= 1
             if self._is_seen:
                 self._end(name)
-            if switched:
-                self._on[switched] -= 1
-                self._place()
+            self._switch(switched, -1)
             if name == "title":
                 self._titling = False
             if name == tag:
@@ -143,15 +141,17 @@ class Reading(HTMLParser):
             switched = "main"
         self._open.append((tag, switched))
         self._opened[tag] += 1
-        if switched:
-            # What came before belongs to what is around.
-            self.blocks.flush()
-            self._on[switched] += 1
-            self._place()
+        self._switch(switched, 1)
         if tag == "title" and not self.title and not self._on["unseen"]:
             self._titling = True
 
-    def _place(self) -> None:
+    def _switch(self, what: str, by: int) -> None:
+        """Count what is switched on; text before and after belongs to different parts of the page."""
+        if not what:
+            return
+        self._on[what] += by
+        if what in ("hidden", "unseen"):
+            return
         self.blocks.flush()
         self.blocks.where = "main" if self._on["main"] else "around" if self._on["around"] else "page"
 

@@ -72,7 +72,8 @@ class Fetch(Operation):
         if kept is None and context.access is not None and not context.access.destination:
             raise BadArgument("That page is not kept any more: fetch it again.", "NOT_KEPT")
         kept = kept or await self._pages.read(context.run_id, target)
-        room = min(limits.WEB_PAGE_CHARS, max(context.result_room // 2, limits.WEB_PAGE_LEAST))
+        # Three fifths are for the text; links, at most half as much, and notes take the rest.
+        room = min(limits.WEB_PAGE_CHARS, max(context.result_room * 3 // 5, limits.WEB_PAGE_LEAST))
         return success(_page(kept, start, room), {"url": kept.url, "title": kept.page.title})
 
 
@@ -87,12 +88,24 @@ def _page(kept: Kept, start: int, room: int) -> str:
         raise BadArgument(f"The page has {len(page.text):,} characters: there is nothing at {start:,}.", "AT_ITS_END")
     end = _ended(page.text, start, start + room)
     shown = page.text[start:end]
-    numbers = sorted({int(found) for found in _NUMBER.findall(shown)})
-    known = [number for number in numbers if 0 < number <= len(page.links)][: limits.WEB_LINKS_SHOWN]
-    links = "\n".join(f"[{number}] {page.links[number - 1]}" for number in known)
+    links = _links(page.links, shown, room // 2)
     head = f"{page.title or 'A page without a title'}\n{kept.url}"
     parts = [head, shown or "(There is no text on this page.)", f"Links:\n{links}" if links else "", *_notes(kept, end)]
     return "\n\n".join(part for part in parts if part)
+
+
+def _links(all_links: Sequence[str], shown: str, room: int) -> str:
+    """Return the addresses behind the numbers in a text, as many as there is room for."""
+    lines: list[str] = []
+    for number in sorted({int(found) for found in _NUMBER.findall(shown)}):
+        if not 0 < number <= len(all_links):
+            continue
+        line = f"[{number}] {all_links[number - 1]}"
+        room -= len(line) + 1
+        if room < 0 or len(lines) == limits.WEB_LINKS_SHOWN:
+            return "\n".join([*lines, "… and more: a smaller part of the page shows the others."])
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _ended(text: str, start: int, end: int) -> int:

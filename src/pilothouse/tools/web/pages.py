@@ -27,7 +27,6 @@ from pilothouse.types.origins import is_loopback_host
 _HEADERS = {
     "user-agent": f"Pilothouse/{__version__} (reads a page because a person's agent asked for it)",
     "accept": "text/html, application/xhtml+xml, text/markdown, text/plain, application/json;q=0.9, */*;q=0.1",
-    "accept-language": "en, *;q=0.5",
 }
 _TEXTS = ("application/json", "application/xml", "application/xhtml+xml", "application/javascript", "application/yaml")
 _WORDS = {

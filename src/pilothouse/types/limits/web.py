@@ -27,7 +27,7 @@ WEB_CHARSET_BYTES = 4_096
 # Pages of runs that are kept so that their rest can be read.
 WEB_PAGES_KEPT = 24
 # What one reading brings: below RESULT_CHARS, so that the note about the rest and the links are never cut off.
-WEB_PAGE_CHARS = 20_000
+WEB_PAGE_CHARS = 18_000
 # At least so much of a page is shown, however small the window is.
 WEB_PAGE_LEAST = 1_000
 # Links that are listed below what is shown.
