@@ -85,7 +85,6 @@ from pilothouse.types.verbs import Options, Service, Verb, verb, verbs_of
 # The one person of an installation without accounts.
 LOCAL_OWNER = "local"
 
-
 # Everything that was at hand, in order; empty when nothing happened for FEED_PING seconds.
 FeedBatch = Sequence[FeedEvent]
 ListChange = ListFrame | ModelsFrame | ServersFrame | TopicsFrame | TodosFrame | NoticeFrame | InputFrame
