@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from pilothouse.tools.finding import meanings
@@ -10,6 +12,7 @@ from pilothouse.tools.finding.words import asked, words
 from pilothouse.tools.search_tools import SearchTools
 from pilothouse.types import limits
 from pilothouse.types.found_tools import specs
+from pilothouse.types.meaning import Purpose
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.ports import CallContext
 from tests.support.alike import WordGroups
@@ -149,6 +152,14 @@ async def test_what_one_search_learned_is_there_for_the_next(monkeypatch: pytest
         seen.append(len(meaning.seen))
         assert len(seen) < 4
     assert len(meaning.seen) == len(TOOLS)
+
+
+async def test_a_model_that_makes_no_vectors_leaves_words() -> None:
+    class Failing(WordGroups):
+        async def embed(self, texts: Sequence[str], purpose: Purpose = "passage") -> Sequence[bytes]:
+            return ()
+
+    assert await found(SearchTools(Failing(LETTERS)), "missive attachments") == ["mail.send"]
 
 
 async def test_more_tools_than_are_kept_are_found_by_words(monkeypatch: pytest.MonkeyPatch) -> None:

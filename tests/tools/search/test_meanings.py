@@ -10,6 +10,7 @@ import pytest
 
 from pilothouse.tools.search import index_file
 from pilothouse.tools.search.index_file import IndexFile
+from pilothouse.tools.search.queries import alike
 from pilothouse.types import limits
 from pilothouse.types.access import Access
 from pilothouse.types.meaning import Purpose
@@ -126,6 +127,9 @@ async def test_another_model_makes_all_vectors_anew_and_those_of_the_first_are_c
     plant(work, FILES)
     async with searcher(home, work, meaning=WordGroups(SHIPS, model="first")) as search:
         assert await search.hits("semantic_search", query="boat") == ["docs/harbour.md:1"]
+    with index_file.reading(next((home / "cache" / "index").glob("*.sqlite"))) as connection:
+        question = WordGroups(SHIPS).vector("boat")
+        assert [alike(connection, model, question).known for model in ("first", "second")] == [3, 0]
     second = WordGroups(PAY, model="second")
     second.open.clear()
     monkeypatch.setattr(limits, "MEANING_WAIT", 0.05)
