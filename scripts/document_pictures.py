@@ -27,7 +27,10 @@ LEASE = [
     ],
     ["5. Use", "The berth is for the yacht Havsule of 11.8 metres.", "Work on the hull is done in the yard."],
 ]
-MINUTES = [("H1", "Meeting of the harbour board"), "The north quay is closed for repairs from 4 to 18 November."]
+MINUTES: list[tuple[str, str] | str] = [
+    ("H1", "Meeting of the harbour board"),
+    "The north quay is closed for repairs from 4 to 18 November.",
+]
 COSTS: list[list[str | float | None]] = [["what", "kroner"], ["berth", 14_200], ["insurance", 6_350], ["paint", 2_100]]
 SAID = """The lease ends on **31 October 2028**, and goes on for a year unless one of you ends it in writing
 three months before ([Lease.pdf p. 2, line 2](doc:{id}#p2l2)).

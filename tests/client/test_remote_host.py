@@ -76,7 +76,7 @@ def example(kind: Any) -> Any:
         return example(found[0])
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return kind(**{field.name: example(field.type) for field in msgspec.structs.fields(kind)})
-    return {int: 7, str: "a/b?c=d&e"}[kind]
+    return {int: 7, float: 0.5, str: "a/b?c=d&e"}[kind]
 
 
 def test_every_noun_of_a_host_is_one_of_a_remote_host() -> None:
