@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from threading import Event
 
 import msgspec
 
@@ -30,8 +31,8 @@ class ReadDocument(msgspec.Struct, frozen=True):
     note: str
 
 
-def read_document(path: Path, name: str) -> ReadDocument:
-    """Return what is in a file, or raise one sentence; takes long, so not on the event loop.
+def read_document(path: Path, name: str, stopped: Event | None = None) -> ReadDocument:
+    """Return what is in a file, or raise one sentence; takes long, so not on the event loop, and may be stopped.
 
     The process is started for this file and ended after it: no file can do anything to the next.
     """
@@ -47,6 +48,8 @@ def read_document(path: Path, name: str) -> ReadDocument:
             note = portion.note
             if portion.is_last:
                 break
+            if stopped is not None and stopped.is_set():
+                raise PilothouseError("cancelled", f"Reading {name} was stopped.")
             if time.monotonic() > until:
                 note = f"Only the first {splitter.characters:,} characters were read: it took too long."
                 break

@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
+from threading import Event
 
 import msgspec
 
@@ -51,8 +52,13 @@ class Shelf:
         there = await self._records.alike(given.owner, given.scope, digest)
         if there is not None:
             return _told(TakenDocument(document=there, already=True))
+        stopped = Event()
         async with self._turns:
-            read = await asyncio.to_thread(read_document, given.path, name)
+            try:
+                read = await asyncio.to_thread(read_document, given.path, name, stopped)
+            finally:
+                # Of a reader that nobody waits for any more, nothing goes on for long.
+                stopped.set()
         document = Document(
             id=new_id("d"),
             name=name,
