@@ -360,7 +360,7 @@ GROUPS = {
     "documents": ("documents", "Add, list, search, show and remove documents."),
     "terminal": ("terminals", "See and stop what runs in a conversation's terminal."),
     "topic": ("topics", "List, make, rename and remove topics."),
-    "prompt": ("prompts", "List and show your prompts and mini prompts, and find their files."),
+    "prompt": ("prompts", "List and show your prompts, and find their files."),
     "policy": ("policy", "List, add, remove and try rules about what may be done."),
     "grants": ("grants", "List, give and withdraw what is allowed for a while."),
     "audit": ("audit", "Export the record of what was done, and verify it."),

@@ -15,8 +15,15 @@ if TYPE_CHECKING:
 # The options of `run` that can be read without the app, and the field that each sets.
 _LONG = {"--model": "model", "--conversation": "conversation", "--system": "system", "--folder": "folder"}
 _SHORT = {"-m": "model", "-c": "conversation", "-s": "system", "-f": "folder"}
-RUN_VALUES = _LONG | _SHORT | {"--mode": "mode"}
-RUN_LISTS = {"--server": "server", "--allow": "allow", "--image": "image", "-i": "image"}
+RUN_VALUES = _LONG | _SHORT | {"--mode": "mode", "--prompt": "prompt", "--topic": "topic"}
+RUN_LISTS = {
+    "--server": "server",
+    "--allow": "allow",
+    "--image": "image",
+    "-i": "image",
+    "--var": "var",
+    "--mini": "mini",
+}
 RUN_FLAGS = {"--json": "json", "--thinking": "thinking"}
 
 

@@ -16,7 +16,7 @@ from pilothouse.types.topics import SettingsNow
 NAME = "mini prompts"
 _INTRODUCTION = (Path(__file__).parent / "mini_prompt_reminder.md").read_text().strip()
 # What would end the reminder before its end.
-_TAG = re.compile(r"<(?=\s*/?\s*(?:miniPromptReminder|system-reminder)\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*(?:/\s*)?(?:miniPromptReminder|system-reminder)\b)", re.IGNORECASE)
 
 
 class MiniPromptReminders:
