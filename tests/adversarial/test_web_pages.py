@@ -86,7 +86,10 @@ async def test_no_redirect_leads_inside_or_to_another_host(helper: Helper) -> No
             path: Answer(302, b"", {"location": target}) for path, target in targets.items()
         }
         async with site(answers) as server:
+            # At the same port, too.
+            answers["/named"] = Answer(302, b"", {"location": f"http://evil.example:{server.port}/"})
             pages = reader(helper, server)
+            assert "sends on to another host: http://evil.example" in await refusal(pages, f"{server.url}/named")
             said = {path: await refusal(pages, f"{server.url}{path}") for path in targets}
             assert "sent us on to 127.0.0.1, which is inside your network" in said["/port"]
             assert "sent us on to localhost, which is inside your network" in said["/name"]
