@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import tracemalloc
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,10 @@ async def test_no_redirect_leads_inside_or_to_another_host(helper: Helper) -> No
             path: Answer(302, b"", {"location": target}) for path, target in targets.items()
         }
         async with site(answers) as server:
+            # At the same port, too.
+            answers["/named"] = Answer(302, b"", {"location": f"http://evil.example:{server.port}/"})
             pages = reader(helper, server)
+            assert "sends on to another host: http://evil.example" in await refusal(pages, f"{server.url}/named")
             said = {path: await refusal(pages, f"{server.url}{path}") for path in targets}
             assert "sent us on to 127.0.0.1, which is inside your network" in said["/port"]
             assert "sent us on to localhost, which is inside your network" in said["/name"]
@@ -144,10 +148,19 @@ async def test_a_page_that_never_comes_or_never_ends_is_given_up(
 
 
 @pytest.mark.case("UTL-15", "NET-08")
-async def test_a_page_that_unfolds_to_gigabytes_is_read_to_its_bound(helper: Helper) -> None:
+async def test_a_page_that_unfolds_to_gigabytes_is_read_to_its_bound(
+    helper: Helper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "WEB_BYTES", 1024**2)
     bomb = gzip.compress(b"<p>boom</p>" * 10_000_000)
     async with site({"/": Answer(200, bomb, {**HTML, "content-encoding": "gzip"})}) as server:
-        kept = await read(reader(helper, server), server.url)
+        pages = reader(helper, server)
+        tracemalloc.start()
+        try:
+            kept = await read(pages, server.url)
+            assert tracemalloc.get_traced_memory()[1] < 16 * 1024**2
+        finally:
+            tracemalloc.stop()
         assert kept.cut
         assert kept.page.cut
         assert len(kept.page.text) <= limits.WEB_TEXT_CHARS

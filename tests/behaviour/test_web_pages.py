@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ import pytest
 from pilothouse import __version__
 from pilothouse.types.api import Answer as Reply
 from tests.support.chatting import ME, Chat, chatting
-from tests.support.tiny_http import Answer
-from tests.support.web_sites import allow_sites, site, web_call
+from tests.support.tiny_http import Answer, Request, TinyHttp
+from tests.support.web_sites import HTML, allow_sites, site, web_call
 
 PAGE = """<!doctype html><html><head><title>Boats &amp; harbours</title></head><body>
 <nav><a href="/">Home</a></nav>
@@ -178,21 +180,26 @@ async def test_a_page_that_moved_on_its_own_host_is_followed_and_one_that_moved_
 @pytest.mark.case("UTL-15")
 async def test_pages_of_one_host_are_read_one_after_the_other(home: Path) -> None:
     open_now = most = 0
+    together = asyncio.Event()
 
-    async def pieces() -> Any:
+    async def answer(_request: Request) -> Answer:
         nonlocal open_now, most
         open_now += 1
         most = max(most, open_now)
-        yield b"<p>slow"
+        if open_now > 1:
+            together.set()
+        # Long enough for another one to come, if it does.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(together.wait(), 0.3)
         open_now -= 1
+        return Answer(200, b"<p>slow", HTML)
 
-    pages = {f"/{number}": Answer(200, b"", {"content-type": "text/html"}, stream=pieces()) for number in range(4)}
-    async with site(pages) as server, chatting(home) as chat:
+    async with TinyHttp(answer) as server, chatting(home) as chat:
         await allow_sites(chat, server)
-        chat.write([[web_call("fetch", url=f"{server.url}/{number}") for number in range(4)], "Done."])
+        chat.write([[web_call("fetch", url=f"{server.url}/{number}") for number in range(3)], "Done."])
         await chat.say(allow=("web_operations.fetch",))
-        assert [call.status for call in await chat.items("tool_call")] == ["completed"] * 4
-        assert (most, len(server.requests)) == (1, 4)
+        assert [call.status for call in await chat.items("tool_call")] == ["completed"] * 3
+        assert (most, len(server.requests)) == (1, 3)
 
 
 async def test_a_read_only_conversation_cannot_read_the_web(home: Path) -> None:

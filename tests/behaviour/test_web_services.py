@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse import Host
 from pilothouse.types.api import Answer as Reply
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Tool, ToolRequest
@@ -184,3 +185,17 @@ async def test_there_are_services_for_two_things_only(home: Path) -> None:
         with pytest.raises(PilothouseError, match="There is no service for “mail”"):
             await chat.api.web.test(ME, "mail")
         assert (await chat.api.web.test(ME, "search")).message == "No service is chosen."
+
+
+async def test_a_program_sets_a_service_up(home: Path) -> None:
+    async with a_service() as server:
+        async with chatting(home) as chat:
+            await set_web(chat, search="searxng", searchAddress=server.url)
+        async with Host(home) as host:
+            await host.web.set_key("search", KEY)
+            search, pictures = await host.web.services()
+            assert (search.name, search.has_key, search.offered) == ("SearXNG", True, True)
+            assert (pictures.use, pictures.offered) == ("pictures", False)
+            assert (await host.web.test("search")).ok
+            await host.web.set_key("search", None)
+            assert not (await host.web.test("search")).ok
