@@ -40,8 +40,10 @@ function Doubt({ memory, other, onChange }: { memory: Memory; other: string; onC
   if (!older) return null;
   return (
     <div className={`ph-warning ${classes.doubt}`} role="note" aria-label="May contradict">
-      <WarningIcon size={15} />
-      <span>{`May contradict “${older.title}”: ${older.text}`}</span>
+      <span className={classes.doubted}>
+        <WarningIcon size={15} />
+        {older.title === older.text ? `May contradict “${older.title}”` : `May contradict “${older.title}”: ${older.text}`}
+      </span>
       <Button size="compact-xs" variant="default" onClick={() => void memories.forget(older.key).then(onChange)}>
         Forget the older one
       </Button>
