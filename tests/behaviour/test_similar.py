@@ -105,3 +105,10 @@ async def test_a_conversation_is_found_in_other_words_by_the_built_in_model(
         assert [(hit.item_id, hit.similar) for hit in result.hits] == [(answer.id, True)]
         (word,) = (await chat.api.conversations.search(ME, "elevator")).hits[-1:]
         assert not word.similar
+
+
+async def test_who_types_gets_the_words_first_without_waiting_for_a_model(home: Path) -> None:
+    async with chatting(home, ["The employees receive their wages."]) as chat:
+        await chat.say("Tell me about the elevator")
+        result = await chat.api.conversations.search(ME, "salary payment", by="words")
+        assert result.hits == ()

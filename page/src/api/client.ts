@@ -132,8 +132,8 @@ export const api = {
   context: (id: string) => take(client.GET("/api/conversations/{id}/context", at(id))),
   compact: (id: string, keep: string) =>
     take(client.POST("/api/conversations/{id}/compact", { ...at(id), body: { keep } })),
-  search: (q: string, signal: AbortSignal) =>
-    take(client.GET("/api/search", { params: { query: { q } }, signal })),
+  search: (q: string, by: "words" | "meaning", signal: AbortSignal) =>
+    take(client.GET("/api/search", { params: { query: { q, by } }, signal })),
 
   cancelRun: (id: string) => take(client.POST("/api/runs/{id}/cancel", at(id))),
   resumeRun: (id: string) => take(client.POST("/api/runs/{id}/resume", at(id))),

@@ -85,8 +85,14 @@ function useSearch(query: string): Found {
   useEffect(() => {
     const leaving = new AbortController();
     const { signal } = leaving;
-    api.search(settled, signal).then(
-      (result) => signal.aborted || setFound({ query: settled, hits: result.hits }),
+    const look = async () => {
+      // What has the words is there at once; what is similar may take a moment, and comes below it.
+      const words = await api.search(settled, "words", signal);
+      if (words.hits.length && !signal.aborted) setFound({ query: settled, hits: words.hits });
+      const all = await api.search(settled, "meaning", signal);
+      if (!signal.aborted) setFound({ query: settled, hits: all.hits });
+    };
+    look().catch(
       (error: unknown) => signal.aborted || setFound({ query: settled, problem: errorText(error) }),
     );
     // Who types on waits for another search; the server need not finish this one.

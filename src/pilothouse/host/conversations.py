@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator
+from typing import Literal
 
 import msgspec
 
@@ -164,7 +165,11 @@ class ConversationService(Conversations):
         await self._dependencies.terminals().restored(conversation_id)
         return restored
 
-    async def search(self, owner: str, q: str, limit: int = limits.SEARCH_HITS) -> SearchResult:
+    async def search(
+        self, owner: str, q: str, limit: int = limits.SEARCH_HITS, by: Literal["words", "meaning"] = "meaning"
+    ) -> SearchResult:
+        if by == "words":
+            return await self._records.search(owner, q, limit)
         return await searching.search(self._records, self._dependencies.meaning, owner, q, limit)
 
     async def events(self, owner: str, conversation_id: str, after: int = 0) -> AsyncGenerator[FeedBatch, None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from functools import cache
-from typing import Annotated, get_type_hints
+from typing import Annotated, Literal, get_type_hints
 
 from msgspec import Meta
 
@@ -107,8 +107,9 @@ class Conversations(Service):
         owner: str,
         q: Annotated[str, Meta(max_length=limits.SEARCH_CHARS)],
         limit: Annotated[int, Meta(ge=1, le=limits.SEARCH_HITS)] = limits.SEARCH_HITS,
+        by: Literal["words", "meaning"] = "meaning",
     ) -> SearchResult:
-        """Find titles and messages by their words, and messages by what they mean."""
+        """Find titles and messages by their words, and unless it is by words alone messages by what they mean."""
 
     @verb("list_conversations", "GET", "/api/conversations")
     async def list(
