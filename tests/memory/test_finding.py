@@ -98,6 +98,13 @@ async def test_collections_are_listed_with_their_sizes(remembered: Remembered) -
     assert everything.bytes > 4 * 100
 
 
+async def test_words_are_found_in_any_case_and_by_their_beginning(remembered: Remembered) -> None:
+    await remembered.say("Die Straße heißt ÄPFELWEG, Grüße an Anna.")
+    for query in ("grüße", "GRÜSSE an Anna", "äpfelweg", "straß", "Anna Grüße"):
+        assert len(await remembered.found(query)) == 1, query
+    assert await remembered.found("birnenweg") == []
+
+
 async def test_a_list_is_read_page_by_page_and_by_place(remembered: Remembered) -> None:
     for number in range(5):
         await remembered.say(f"Fact number {number} about {'abcde'[number] * 5}.")

@@ -55,15 +55,21 @@ def tags_of(tags: Iterable[str]) -> tuple[str, ...]:
 
 def words_of(text: str, most: int = limits.MEMORY_QUERY_WORDS) -> tuple[str, ...]:
     """Return the words that a search looks for: those that say something, or all where none does."""
-    plain = unicodedata.normalize("NFC", text[: limits.MEMORY_QUERY_CHARS]).casefold()
+    # As they are written: an index has them so.
+    plain = unicodedata.normalize("NFC", text[: limits.MEMORY_QUERY_CHARS]).lower()
     every = tuple(dict.fromkeys(_WORD.findall(plain)))
     return (tuple(word for word in every if word not in _COMMON) or every)[:most]
 
 
 def bare_words(text: str) -> frozenset[str]:
     """Return the words that a text says something with, numbers and negations among them."""
-    every = frozenset(_WORD.findall(unicodedata.normalize("NFC", text).casefold()))
-    return frozenset(word for word in every if word not in _COMMON or word in _NEGATIONS)
+    return frozenset(word for word in _tokens(text) if word not in _COMMON or word in _NEGATIONS)
+
+
+def _tokens(text: str) -> frozenset[str]:
+    """Return the words of a text without the marks on their letters."""
+    apart = unicodedata.normalize("NFD", text).lower()
+    return frozenset(_WORD.findall("".join(letter for letter in apart if not unicodedata.combining(letter))))
 
 
 def squeezed(text: str) -> str:
@@ -88,8 +94,9 @@ def _begins(word: str, other: str) -> bool:
 
 def has_words(words: tuple[str, ...], text: str) -> int:
     """Return how many of these words a text has, each as a beginning."""
-    there = frozenset(_WORD.findall(unicodedata.normalize("NFC", text).casefold()))
-    return sum(1 for word in words if word in there or any(each.startswith(word) for each in there))
+    there = _tokens(text)
+    bare = [next(iter(_tokens(word)), word) for word in words]
+    return sum(1 for word in bare if word in there or any(each.startswith(word) for each in there))
 
 
 def preview(text: str, most: int = limits.MEMORY_PREVIEW_CHARS) -> str:

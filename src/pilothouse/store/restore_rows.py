@@ -30,8 +30,26 @@ def fill(connection: sa.Connection, lines: LineReader, folder: Path, take: Take)
         upgrade.migrate(connection, version)
     names = set(sa.inspect(connection).get_table_names()) - _NOT_LOADED
     _load(connection, _with_room(lines, folder), names, take)
+    _count_on(connection, names)
     if version != upgrade.HEAD:
         upgrade.migrate(connection)
+
+
+def _count_on(connection: sa.Connection, names: Collection[str]) -> None:
+    """Let the numbers of new rows come after those that were put in; SQLite does so by itself."""
+    if connection.dialect.name == "sqlite":
+        return
+    for name in sorted(names):
+        sequence = connection.execute(
+            sa.text(
+                "SELECT pg_get_serial_sequence(:name, 'id') FROM information_schema.columns "
+                "WHERE table_name = :name AND column_name = 'id' AND data_type IN ('integer', 'bigint')"
+            ),
+            {"name": name},
+        ).scalar()
+        if sequence is not None:
+            newest = connection.execute(sa.select(sa.func.max(sa.column("id"))).select_from(sa.table(name))).scalar()
+            connection.execute(sa.select(sa.func.setval(sequence, newest or 1, newest is not None)))
 
 
 def _with_room(lines: Iterable[Line], folder: Path) -> Iterable[Line]:
