@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import lzma
+import re
 from pathlib import Path
 
 import msgspec
 import psycopg
 
 from tests.store.released.opening import FOLDER, given
+
+# What conversations could not be set to then: it is shown as not set, at the end of the settings.
+NOT_SET = rb', "topicId": null, "prompt": null, "promptValues": {}, "miniPrompts": []}'
 
 
 def kept(name: str) -> bytes:
@@ -19,7 +23,7 @@ def kept(name: str) -> bytes:
 def check(now: bytes, then: bytes) -> None:
     """Fail unless every conversation is shown and sent in the same bytes; say first which is not."""
     read = msgspec.json.Decoder(dict[str, dict[str, msgspec.Raw]]).decode
-    before, after = read(then), read(now)
+    before, after = read(re.sub(rb'("modeSince": [0-9.e+]+)}', rb"\1" + NOT_SET, then)), read(now)
     assert list(after) == list(before)
     for title, was in before.items():
         for what in was:

@@ -65,6 +65,10 @@ export const noSettings: ConversationSettings = {
   selection: null,
   mode: "default",
   modeSince: 0,
+  topicId: null,
+  prompt: null,
+  promptValues: {},
+  miniPrompts: [],
 };
 
 const initial: AppState = {

@@ -254,6 +254,8 @@ topics = sa.Table(
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("updated_at", sa.Double, nullable=False),
     sa.Column("deleted_at", sa.Double),
+    # Of one that was deleted: the JSON of which conversations were in it, for when it is brought back.
+    sa.Column("members", sa.LargeBinary),
     sa.Index("topics_of_owner", "owner", "name"),
 )
 

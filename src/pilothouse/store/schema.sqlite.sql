@@ -202,6 +202,7 @@ CREATE TABLE topics (
 	created_at DOUBLE NOT NULL, 
 	updated_at DOUBLE NOT NULL, 
 	deleted_at DOUBLE, 
+	members BLOB, 
 	PRIMARY KEY (id)
 );
 

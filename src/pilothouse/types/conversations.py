@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from pilothouse.types import limits
 from pilothouse.types.authority import ChosenMode
 from pilothouse.types.errors import PilothouseError
@@ -28,8 +30,10 @@ class ConversationSettings(Frozen, frozen=True):
     mode_since: float = 0.0
     # The topic whose memories, documents and todos it shares with other conversations.
     topic_id: str | None = None
-    # The person's own prompt that stands in for the system prompt, and the mini prompts that are on, by name.
+    # The person's own prompt that `system_prompt` was made of, by name, and what its variables were given.
     prompt: str | None = None
+    prompt_values: dict[str, str] = msgspec.field(default_factory=dict)
+    # The mini prompts that are on, by name.
     mini_prompts: tuple[str, ...] = ()
 
 

@@ -30,6 +30,7 @@ def _topics() -> None:
         sa.Column("created_at", sa.Double, nullable=False),
         sa.Column("updated_at", sa.Double, nullable=False),
         sa.Column("deleted_at", sa.Double),
+        sa.Column("members", sa.LargeBinary),
         sa.Index("topics_of_owner", "owner", "name"),
     )
 
