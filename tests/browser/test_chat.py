@@ -284,7 +284,7 @@ async def test_a_conversation_has_its_own_prompt_length_thinking_and_folder(
     await switch(dialog.get_by_role("switch", name="Thinking"), True)
     await page.keyboard.press("Escape")
     await chat.ask("Ahoy")
-    expected = {
+    expected: dict[str, object] = {
         "modelId": None,
         "systemPrompt": "Speak like a sailor.",
         "temperature": 0.3,
