@@ -101,7 +101,17 @@ async def test_each_service_is_asked_in_its_own_way(
         assert len(server.requests) == requests
         request = server.requests[0]
         assert (request.method, request.target, json.loads(request.body)) == ("POST", path, sent)
-        assert request.headers[header].rpartition(" ")[2] == KEY
+        shown = request.headers[header].rpartition(" ")[2]
+        assert (base64.b64decode(shown).decode() if kind == "automatic1111" else shown) == KEY
+
+
+@pytest.mark.case("UTL-17")
+async def test_where_nobody_names_a_model_the_usual_one_is_asked_if_one_must_be_named(home: Path) -> None:
+    for kind, path in (("gemini", "/models/gemini-2.5-flash-image:generateContent"), ("openai", "/images/generations")):
+        async with given(ANSWERS[kind]) as server:
+            await pictures(a_maker(home, kind, server.url), Wanted("A cat"))
+            [request] = server.requests
+            assert (request.target, "model" in json.loads(request.body)) == (path, False)
 
 
 @pytest.mark.case("UTL-17")

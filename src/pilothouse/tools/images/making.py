@@ -11,6 +11,7 @@ import msgspec
 from pilothouse.net.errors import NetError
 from pilothouse.tools.images.wires import WIRES, Found, Wanted, Wire
 from pilothouse.tools.web.chosen import ChosenService, ServiceTrouble
+from pilothouse.tools.web.services import ServiceRow
 from pilothouse.types import limits
 from pilothouse.types.media import OPAQUE, picture_type
 from pilothouse.types.pictures import UNKNOWN, picture_size
@@ -25,13 +26,14 @@ async def pictures(service: ChosenService, wanted: Wanted) -> list[Part]:
     if wire is None or row is None:
         raise ServiceTrouble(_NONE)
     who, made = f"{row.name} at {service.host}", list[Part]()
+    model = _model(service, row, wire)
     rounds = 1 if wire.several else wanted.count
     asked = wanted if wire.several else msgspec.structs.replace(wanted, count=1)
     for _ in range(rounds):
         answer = await service.ask(
-            wire.path(model_of(service)),
+            wire.path(model),
             headers=await _key(service, wire),
-            content=wire.content(asked, model_of(service)),
+            content=wire.content(asked, model),
             timeout=limits.MADE_PICTURE_TIME,
             limit=limits.MADE_PICTURE_ANSWER_BYTES,
         )
@@ -44,12 +46,10 @@ async def pictures(service: ChosenService, wanted: Wanted) -> list[Part]:
     return made
 
 
-def model_of(service: ChosenService) -> str:
-    """Return which model is asked: the person's, else the usual one where the service is at its own address."""
-    choice, row = service.choice, service.row
-    if choice.model or row is None:
-        return choice.model
-    return row.model if service.address == row.address else ""
+def _model(service: ChosenService, row: ServiceRow, wire: Wire) -> str:
+    """Return which model is asked: the person's, else the usual one where there is no other or it must be named."""
+    usual = row.model if wire.names_model or service.address == row.address else ""
+    return service.choice.model or usual
 
 
 async def test(service: ChosenService) -> str:

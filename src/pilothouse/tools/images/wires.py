@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import quote
@@ -45,6 +46,8 @@ class Wire(msgspec.Struct, frozen=True):
     # Whether it makes several at once, and takes a size.
     several: bool = True
     sized: bool = True
+    # Whether a model must be named, wherever it is.
+    names_model: bool = False
 
 
 def _openai(wanted: Wanted, model: str) -> JsonObject:
@@ -81,6 +84,11 @@ def _automatic(wanted: Wanted, model: str) -> JsonObject:
     return asked | ({"override_settings": {"sd_model_checkpoint": model}} if model else {})
 
 
+def _basic(key: str) -> dict[str, str]:
+    """Return a key that is a name and a password, as its owner started the program with them."""
+    return {"authorization": f"Basic {base64.b64encode(key.encode()).decode()}"}
+
+
 def _of_automatic(answer: JsonObject) -> Iterator[Found]:
     found = answer.get("images")
     for each in found if isinstance(found, list) else []:
@@ -111,10 +119,11 @@ WIRES: Mapping[str, Wire] = {
         test="/models",
         several=False,
         sized=False,
+        names_model=True,
     ),
     "automatic1111": Wire(
         path=lambda _model: "/sdapi/v1/txt2img",
-        key=lambda key: {"authorization": f"Basic {key}"},
+        key=_basic,
         content=_automatic,
         found=_of_automatic,
         test="/sdapi/v1/options",
