@@ -59,10 +59,14 @@ def _filter(scope: Scope | None, *, forgotten: bool = False) -> MemoryFilter:
 def _show(memories: Sequence[Memory], none: str) -> None:
     now = time.time()
     rows = [
-        (one.short, one.scope.kind, age_of(now - one.updated_at), _SAID_BY[one.says], f"{one.title}: {one.text}")
-        for one in memories
+        (one.short, one.scope.kind, age_of(now - one.updated_at), _SAID_BY[one.says], _said(one)) for one in memories
     ]
     show_table(output(), ("id", "seen", "age", "by", "memory"), rows, none=none)
+
+
+def _said(memory: Memory) -> str:
+    """Return a memory on one line; a title that is only the beginning of its text is not said twice."""
+    return memory.text if memory.text.startswith(memory.title.removesuffix("…")) else f"{memory.title}: {memory.text}"
 
 
 @command(app, "list")
@@ -126,7 +130,7 @@ async def add(
     if kept.outcome != "kept":
         messages().line(one_line(f"“{kept.memory.title}” says that already."), "yellow")
     for older in kept.contradicts:
-        messages().line(one_line(f"It may contradict {older.short}, “{older.title}”: {older.text}"), "yellow")
+        messages().line(one_line(f"It may contradict {older.short}: {_said(older)}"), "yellow")
     return 0
 
 
