@@ -9,6 +9,7 @@ import pytest
 
 from pilothouse.meaning import weights
 from pilothouse.meaning.service import MeaningService, batches
+from pilothouse.store import pgvector
 from pilothouse.store.database import Database
 from pilothouse.store.vectors import unpacked
 from pilothouse.types import limits
@@ -187,6 +188,18 @@ async def test_a_file_from_another_database_is_made_anew(database: Database, mak
     await change(database, "DELETE FROM sqlite_sequence WHERE name = 'vectors'")
     await change(database, "DELETE FROM memories WHERE key = :k", k=keys[0])
     assert (await nearest(make(), "peanut allergy"))[0] == keys[1]
+
+
+async def test_a_postgresql_that_may_not_have_the_extension_is_searched_with_the_file(
+    database: Database, service: MeaningService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pgvector, "_MAKE", ("CREATE EXTENSION there_is_none_of_this_name",))
+    keys = await remember(database, *MEMORIES)
+    assert (await nearest(service, "peanut allergy"))[0] == keys[1]
+    assert (tmp_path / "vectors" / "memory.vectors").stat().st_size > 5 * 384
+    await change(database, "UPDATE memories SET forgotten_at = 1.0 WHERE key = :k", k=keys[1])
+    service.changed("memory")
+    assert keys[1] not in await nearest(service, "peanut allergy")
 
 
 def test_batches_hold_a_moments_work() -> None:

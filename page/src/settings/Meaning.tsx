@@ -110,8 +110,8 @@ function EndpointForm({ chosen, about, onUsed }: { chosen: Embeddings; about: Co
         <Button variant="default" size="xs" disabled={!place.url || !place.model || !!doing} onClick={test}>
           Try it
         </Button>
+        <TestResult doing={doing} result={result} />
       </div>
-      <TestResult doing={doing} result={result} />
     </form>
   );
 }
@@ -154,7 +154,9 @@ export function Meaning({ embeddings, about }: MeaningProps) {
       )}
       {view?.state === "failed" && (
         <>
-          <TestResult doing="" result={{ ok: false, message: view.message }} />
+          <div className={classes.choices}>
+            <TestResult doing="" result={{ ok: false, message: view.message }} />
+          </div>
           <Button variant="default" size="xs" onClick={() => void remake()}>
             Make all vectors anew
           </Button>

@@ -5,8 +5,8 @@
 MEANING_TOKENS = 256
 # So many characters are read of a text: a little more than those tokens hold in most languages.
 MEANING_TEXT_CHARS = 2_000
-# What is turned into vectors at once, as characters: a tenth of a second of work, so that a question waits no longer.
-MEANING_BATCH_CHARS = 4_000
+# What is turned into vectors at once, as characters: a fifth of a second of work, so that a question waits no longer.
+MEANING_BATCH_CHARS = 2_000
 MEANING_BATCH_TEXTS = 64
 # How many texts one call may ask for.
 MEANING_TEXTS = 4_096
