@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from io import StringIO
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from pilothouse.cli.conversations import _print_snippet
+from pilothouse.cli.terminal import Terminal
+from pilothouse.types.api import SearchHit
 from tests.cli.conftest import Script
 from tests.support.chatting import chatting
 from tests.support.commands import Screen, pilothouse
@@ -24,6 +29,14 @@ def test_conversations_are_listed_and_found_as_json(home: Path, script: Script) 
     assert {hit["conversationId"] for hit in json.loads(found.out)["hits"]} == {one["id"]}
     nothing = pilothouse(home, "conversations", "search", "sea", "--json")
     assert (nothing.code, json.loads(nothing.out)["hits"]) == (1, [])
+
+
+def test_a_hit_that_only_means_about_the_same_says_so() -> None:
+    hit = SearchHit(conversation_id="c", title="Ships", item_id="i", snippet="A vessel", ranges=(), at=0.0)
+    out = StringIO()
+    for similar in (False, True):
+        _print_snippet(msgspec.structs.replace(hit, similar=similar), Terminal(out))
+    assert out.getvalue() == "  A vessel\n  A vessel  (similar)\n"
 
 
 @pytest.mark.slow
