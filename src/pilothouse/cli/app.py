@@ -348,7 +348,7 @@ GROUPS = {
     "models": ("models", "List, add, edit, remove and test models."),
     "mcp": ("mcp", "Add MCP servers, look at them, and use their tools."),
     "conversations": ("conversations", "List, show, search, export and import conversations."),
-    "memory": ("memories", "List, search, add, edit, forget and export what is remembered."),
+    "memory": ("memories", "List, search, add, edit and forget memories."),
     "terminal": ("terminals", "See and stop what runs in a conversation's terminal."),
     "policy": ("policy", "List, add, remove and try rules about what may be done."),
     "grants": ("grants", "List, give and withdraw what is allowed for a while."),
