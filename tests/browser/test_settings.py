@@ -94,7 +94,9 @@ async def choose(form: Locator, name: str, option: str) -> None:
     await form.page.get_by_role("option", name=option).click()
 
 
-async def test_the_settings_have_their_tabs_and_nothing_in_them_that_does_nothing(server: LiveServer, page: Page) -> None:
+async def test_the_settings_have_their_tabs_and_nothing_in_them_that_does_nothing(
+    server: LiveServer, page: Page
+) -> None:
     await server.open(page)
     await page.get_by_role("button", name="Settings", exact=True).click()
     await expect(page.get_by_role("heading", name="Settings", level=1)).to_be_focused()
