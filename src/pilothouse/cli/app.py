@@ -356,7 +356,7 @@ GROUPS = {
     "models": ("models", "List, add, edit, remove and test models."),
     "mcp": ("mcp", "Add MCP servers, look at them, and use their tools."),
     "conversations": ("conversations", "List, show, search, export and import conversations."),
-    "memory": ("memories", "List, search, add, edit, forget and export what is remembered."),
+    "memory": ("memories", "List, search, add, edit and forget memories."),
     "documents": ("documents", "Add, list, search, show and remove documents."),
     "terminal": ("terminals", "See and stop what runs in a conversation's terminal."),
     "topic": ("topics", "List, make, rename and remove topics."),
