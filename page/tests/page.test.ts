@@ -43,7 +43,7 @@ describe("drafts", () => {
   it("that cannot be read count as empty", () => {
     const storage = memory();
     storage.setItem("pilothouse.draft.c_1", "{broken");
-    expect(loadDraft("c_1", storage)).toEqual({ text: "", key: null });
+    expect(loadDraft("c_1", storage)).toEqual({ text: "", key: null, documents: [] });
     expect(newKey()).not.toBe(newKey());
   });
 });
