@@ -50,6 +50,20 @@ async def test_a_mini_prompt_cannot_end_the_reminder_around_it(home: Path, tag: 
         assert tag.replace("<", "&lt;") in reminder
 
 
+@pytest.mark.case("REM-05")
+async def test_a_mini_prompt_that_grows_beyond_all_bounds_stops_no_answer(home: Path) -> None:
+    async with chatting(home) as chat:
+        (home / "mini-prompts").mkdir()
+        bomb = "{{a=" + "x" * 1990 + "}}" + "{{a}}" * 1200
+        (home / "mini-prompts" / "bomb.md").write_text(bomb)
+        now = (await chat.snapshot()).conversation.settings
+        patch = ConversationPatch(settings=msgspec.structs.replace(now, mini_prompts=("bomb",)))
+        await chat.api.conversations.update(ME, chat.id, patch)
+        assert (await chat.say()).status == "completed"
+        [reminder] = await chat.texts("reminder")
+        assert len(reminder) < 10_000
+
+
 @pytest.mark.case("CHT-15")
 async def test_nothing_of_one_topic_is_seen_from_another(home: Path) -> None:
     async with chatting(home) as inside:

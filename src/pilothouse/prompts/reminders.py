@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pilothouse.prompts.variables import filled
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.prompts import PromptDetails, PromptSource
 from pilothouse.types.todos import Reminder
@@ -41,7 +42,11 @@ def _text(prompts: Sequence[PromptDetails]) -> str:
 
 def _whole(prompt: PromptDetails) -> str:
     """Return a mini prompt's text; the day is all that it is given, besides its own defaults."""
-    return filled(prompt.text, {}, {"date": time.strftime("%Y-%m-%d")}).text
+    try:
+        return filled(prompt.text, {}, {"date": time.strftime("%Y-%m-%d")}).text
+    except PilothouseError:
+        # A default that stands in it a thousand times is no reason to answer nothing.
+        return prompt.text
 
 
 def _one_line(title: str) -> str:

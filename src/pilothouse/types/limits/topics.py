@@ -26,5 +26,3 @@ PROMPT_VARIABLES = 30
 PROMPT_VALUE_CHARS = 20_000
 # A prompt with its variables filled in, however often each of them stands in it.
 PROMPT_FILLED_CHARS = 200_000
-# How often the folders of prompts are looked at while a server runs, as the settings are.
-PROMPT_WATCH = 1.0
