@@ -25,7 +25,7 @@ export function PageLink({ path, className = classes.link, children }: LinkProps
   );
 }
 
-const PLACES = /(Settings, (?:General|Models|MCP|Permissions|Terminal|Usage)\b)/;
+const PLACES = /(Settings, (?:General|Models|MCP|Permissions|Terminal|Web|Usage)\b)/;
 
 /** Return the tab of the settings that words such as "Settings, Models" name. */
 export function placeNamed(words: string): SettingsTab | null {
