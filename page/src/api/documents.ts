@@ -40,6 +40,7 @@ interface Place {
 export const documents = {
   upload,
   seenBy: (conversation: string) => take(client.GET("/api/documents", { params: { query: { seenBy: conversation } } })),
+  of: ({ kind, id }: Document["scope"]) => take(client.GET("/api/documents", { params: { query: { scope: kind, scopeId: id } } })),
   text: (id: string, place: Place) =>
     take(client.GET("/api/documents/{id}/text", { params: { path: { id }, query: place } })),
   searchIn: (document: string, q: string, signal: AbortSignal) =>

@@ -25,11 +25,7 @@ export function PageLink({ path, className = classes.link, children }: LinkProps
   );
 }
 
-<<<<<<< HEAD
-const PLACES = /(Settings, (?:General|Models|MCP|Permissions|Prompts|Terminal|Usage)\b)/;
-=======
-const PLACES = /(Settings, (?:General|Models|MCP|Permissions|Terminal|Web|Usage)\b)/;
->>>>>>> web
+const PLACES = /(Settings, (?:General|Models|MCP|Memory|Permissions|Prompts|Terminal|Web|Usage)\b)/;
 
 /** Return the tab of the settings that words such as "Settings, Models" name. */
 export function placeNamed(words: string): SettingsTab | null {
