@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+# To 0010, before there were topics, memories and documents. Their words go with them, or after them.
+BEFORE_MEMORY = (
+    *(f"DROP TABLE {name}" for name in ("topics", "memories", "documents", "passages", "vectors")),
+    *(f"DROP TABLE IF EXISTS {name}" for name in ("memory_words", "passage_words")),
+    "UPDATE alembic_version SET version_num = '0010'",
+)
 # To 0009, before it was known which use was estimated.
 BEFORE_ESTIMATES = (
+    *BEFORE_MEMORY,
     "ALTER TABLE usage_days DROP COLUMN estimated",
     "UPDATE alembic_version SET version_num = '0009'",
 )
 # To 0008, before what was used was counted by day.
 BEFORE_USAGE = (
+    *BEFORE_MEMORY,
     "DROP TABLE usage_days",
     "DROP TABLE usage_backlog",
     "DROP TABLE budget_raises",
