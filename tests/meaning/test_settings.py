@@ -35,7 +35,7 @@ async def test_an_endpoint_is_kept_and_nulls_give_the_built_in_model_again(tmp_p
     [
         ({"source": "endpoint"}, "Name the embedding model"),
         ({"source": "endpoint", "url": "http://8.8.8.8", "model": "m"}, "without encryption"),
-        ({"source": "endpoint", "url": "https://a:b@x.example", "model": "m"}, "no name, password"),
+        ({"source": "endpoint", "url": "https://a:b@x.example", "model": "m"}, "a name or a password in it"),
     ],
 )
 async def test_an_endpoint_that_cannot_be_used_is_refused_and_nothing_changes(

@@ -146,7 +146,7 @@ async def test_what_was_deleted_long_ago_goes_with_everything_in_it(opened: Open
     def fill(connection: sa.Connection) -> None:
         for number, each in enumerate((topic.id, kept.id)):
             at = {"owner": OWNER, "scope_kind": "topic", "scope": each, "created_at": 1.0}
-            memory = {"key": f"m{number}", "text": "x", "digest": "d", "body": b"{}", "updated_at": 1.0}
+            memory = {"key": f"m{number}", "text": "x", "digest": "d", "body": b"{}", "origin": "", "updated_at": 1.0}
             connection.execute(sa.insert(schema.memories).values(**at, **memory))
             document = {"id": f"d{number}", "name": "x", "digest": "d", "body": b"{}"}
             connection.execute(sa.insert(schema.documents).values(**at, **document))

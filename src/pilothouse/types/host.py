@@ -88,7 +88,6 @@ LOCAL_OWNER = "local"
 # Everything that was at hand, in order; empty when nothing happened for FEED_PING seconds.
 FeedBatch = Sequence[FeedEvent]
 ListChange = ListFrame | ModelsFrame | ServersFrame | TopicsFrame | TodosFrame | NoticeFrame | InputFrame
-# A number that counts something from nothing on.
 Count = Annotated[int, Meta(ge=0)]
 # How many days back from today, which is the first of them.
 Days = Annotated[int, Meta(ge=1, le=limits.USAGE_DAYS)]
