@@ -172,3 +172,17 @@ async def test_what_comes_with_the_program_is_all_right() -> None:
         assert len(listed.prompts) >= 3
         assert listed.problems == ()
         assert all(each.title and each.description and not each.path for each in listed.prompts)
+
+
+async def test_a_value_for_a_variable_that_a_prompt_does_not_have_is_one_sentence(tmp_path: Path) -> None:
+    library = PromptLibrary(tmp_path)
+    with pytest.raises(PilothouseError, match="The prompt “translator” has no variable “langauge”") as refused:
+        await library.filled("translator", {"langauge": "French"}, {})
+    assert refused.value.fix == "It has: language, tone."
+
+
+async def test_a_broken_file_that_is_asked_for_says_what_is_wrong_with_it(tmp_path: Path) -> None:
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "broken.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(PilothouseError, match=r"broken\.md .*; it is left out"):
+        await PromptLibrary(tmp_path).details("prompt", "broken")

@@ -42,9 +42,12 @@ class PromptLibrary:
         return PromptList(prompts=tuple(views), folder=str(self._own[kind].path), problems=found.problems)
 
     async def details(self, kind: PromptKind, name: str) -> PromptDetails:
-        found = (await asyncio.to_thread(self._contents, kind)).prompts.get(name)
+        contents = await asyncio.to_thread(self._contents, kind)
+        found = contents.prompts.get(name)
         if found is None:
-            raise PilothouseError("not_found", f"There is no {_WORDS[kind]} “{_shown(name)}”.")
+            # Its file may be there and be broken.
+            why = next((each for each in contents.problems if each.startswith(f"{name}{SUFFIX} ")), "")
+            raise PilothouseError("not_found", why or f"There is no {_WORDS[kind]} “{_shown(name)}”.")
         return found
 
     async def usable(self, kind: PromptKind, names: Sequence[str]) -> Sequence[PromptDetails]:
@@ -58,6 +61,10 @@ class PromptLibrary:
         except PilothouseError as error:
             names = ", ".join((await asyncio.to_thread(self._contents, "prompt")).prompts)
             raise PilothouseError("bad_request", error.message, fix=f"There are: {names}." if names else "") from None
+        named = [each.name for each in found.variables]
+        if unknown := [name for name in values if name not in named]:
+            what = f"The prompt “{name}” has no variable “{_shown(unknown[0])}”."
+            raise PilothouseError("bad_request", what, fix=f"It has: {', '.join(named)}." if named else "It has none.")
         made = filled(found.text, values, facts)
         if made.missing:
             what = ", ".join(made.missing)

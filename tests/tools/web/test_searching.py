@@ -178,3 +178,10 @@ async def test_a_test_that_goes_well_brings_a_service_back(home: Path) -> None:
         assert "wants a key" in service.problem
         assert await search(service, "boats", 1) == [HIT]
         assert service.problem == ""
+
+
+def test_a_service_whose_address_is_without_encryption_is_not_offered(home: Path) -> None:
+    service = a_service(home, "searxng", "http://search.example.org")
+    assert service.problem.startswith("SearXNG has an address without encryption")
+    assert not service.view().offered
+    assert a_service(home, "searxng", "http://127.0.0.1:8080").view().offered

@@ -83,10 +83,17 @@ class ChosenService:
             return "No service is chosen."
         if not self.address:
             return f"The address of your {row.name} is missing."
+        if self._is_open:
+            return f"{row.name} has an address without encryption: what is asked there could be read on the way."
         if self._wants_key and not self.has_key:
             return f"{row.name} wants a key."
         broken = self._broken
         return broken[1] if broken is not None and broken[0] == self.choice else ""
+
+    @property
+    def _is_open(self) -> bool:
+        """Return whether what is sent there could be read by anyone on the way."""
+        return urlsplit(self.address).scheme != "https" and not self.is_local
 
     @property
     def _wants_key(self) -> bool:
@@ -122,7 +129,7 @@ class ChosenService:
             raise PilothouseError("bad_request", "This cannot be a key.", fix=fix)
         if not self.address:
             raise PilothouseError("bad_request", f"The address of your {row.name} is missing.", fix="Set it first.")
-        if urlsplit(self.address).scheme != "https" and not self.is_local:
+        if self._is_open:
             message = f"{row.name} has an address without encryption: a key is not sent there."
             raise PilothouseError("bad_request", message, fix="Set its https address.")
         await asyncio.to_thread(self._secrets.put, self._secret, key, origin_of(self.address))
