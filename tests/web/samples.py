@@ -103,8 +103,8 @@ QUERIES = {
     "/api/search": {"q": "hello"},
     "/api/policy/check": {"tool": "think"},
     **FINDING,
+    **DOCUMENTS,
 }
-QUERIES = {"/api/search": {"q": "hello"}, "/api/policy/check": {"tool": "think"}, **FINDING, **DOCUMENTS}
 
 
 def request_for(route: AnyRoute, item_id: str = "c_unknown") -> dict[str, Any]:

@@ -63,6 +63,7 @@ async def test_a_newer_version_is_shown_with_its_difference_and_taken_after_cons
     assert refused.value.code == "conflict"
     now = await packages.update(ME, view.id, UpdateAgreed(version="1.1.0", fingerprint=consent.fingerprint))
     assert now.package.version == "1.1.0"
+    assert "1.0.0" not in now.address, "the command that is shown is the one that runs"
     # Its one tool describes itself otherwise now: it is set aside with what differs.
     shown = (await hosted.admin.tools(ME, view.id)).tools[0]
     assert (shown.state, shown.approved is not None) == ("changed", True)

@@ -79,7 +79,9 @@ class PackageService(Packages):
             message = f"“{server.name}” was never started, so there is nothing to update."
             raise PilothouseError("bad_request", message, fix="Allow it first.")
         lock = await self._locked(wanted, version)
-        package = msgspec.structs.replace(server.entry.package, version=lock.pin.version)
+        # What was typed may name the version of before.
+        named = f"{wanted.name}{wanted.extras}"
+        package = msgspec.structs.replace(server.entry.package, identifier=named, version=lock.pin.version)
         entry = msgspec.structs.replace(server.entry, package=package)
         pin = msgspec.structs.replace(lock.pin, wanted=_asked(entry))
         now = await self._looked(server, entry, agreed, pin)
