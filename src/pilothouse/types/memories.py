@@ -242,8 +242,13 @@ class MemoryRecords(Protocol):
     ) -> dict[str, Memory]:
         """Return those that are remembered in these scopes."""
 
-    async def memories_of_conversation(self, conversation_id: str, since: float) -> Sequence[Memory]:
-        """Return what was stored in a conversation since a time and is remembered, oldest first."""
+    async def memories_of_conversation(
+        self, conversation_id: str, since: float, *, hidden: bool = False
+    ) -> Sequence[Memory]:
+        """Return what was stored in a conversation since a time and is remembered, oldest first.
+
+        What a deleted topic hides is there on request only.
+        """
 
     async def has_memories(self, owner: str) -> bool:
         """Return whether there is anything to find."""
