@@ -45,6 +45,7 @@ _SAME = Statement(
     f"{_BODIES} m.owner = :owner AND m.scope_kind = :scope_kind AND m.scope = :scope "
     "AND m.digest = :digest AND m.forgotten_at IS NULL AND m.key <> :key LIMIT 1"
 )
+_IN_SCOPE = Statement(f"{_ALL} m.owner = :owner AND m.scope_kind = :scope_kind AND m.scope = :scope")
 _COUNT = Statement("SELECT count(*) FROM memories WHERE owner = :owner AND forgotten_at IS NULL")
 _ANY = Statement(f"{_BODIES} m.owner = :owner AND m.forgotten_at IS NULL LIMIT 1")
 _COUNT_HERE = Statement(
@@ -140,12 +141,27 @@ def change(
 def merge(connection: Connection, owner: str, memory: Memory, keys: Sequence[str], at: float) -> None:
     """Forget these and keep one in their place, all or nothing."""
     _take_turns(connection, owner)
-    for key in keys:
-        one = get(connection, owner, key)
+    gone = [get(connection, owner, key) for key in keys]
+    for one in gone:
         _put(connection, owner, msgspec.structs.replace(one, forgotten_at=at))
+    for scope in {one.scope for one in gone}:
+        _doubt_instead(connection, owner, scope, frozenset(one.key for one in gone), memory)
     _, new = add(connection, owner, memory)
     if not new:
         raise PilothouseError("conflict", "Another memory says the same there already.", fix="Merge that one, too.")
+
+
+def _doubt_instead(connection: Connection, owner: str, scope: Scope, gone: frozenset[str], memory: Memory) -> None:
+    """Let what may contradict these say so of the one in their place, unless that one says so itself."""
+    for body in _IN_SCOPE.column(connection, {"owner": owner, "scope_kind": scope.kind, "scope": scope.id}):
+        if not any(key.encode() in body for key in gone):
+            continue
+        one = _decoder.decode(body)
+        if one.key in gone or not gone & set(one.doubts):
+            continue
+        others = [key for key in one.doubts if key not in gone]
+        doubts = others if one.key in memory.doubts else [*others, memory.key]
+        _put(connection, owner, msgspec.structs.replace(one, doubts=tuple(doubts)))
 
 
 def used(connection: Connection, owner: str, keys: Sequence[str], at: float) -> None:
