@@ -84,8 +84,9 @@ class MemorySearch(Frozen, frozen=True):
 
     query: str
     matches: tuple[MemoryMatch, ...]
-    # Whether it looked for meaning, too, or for words only.
+    # Whether it looked for meaning, too, or for words only, and why so.
     by_meaning: bool = False
+    meaning_note: str = ""
 
 
 class MemoryKept(Frozen, frozen=True):
