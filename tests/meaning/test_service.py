@@ -30,7 +30,7 @@ MEMORIES = (
 
 
 async def nearest(service: MeaningService, query: str, scopes: tuple[Scope, ...] | None = None) -> list[str]:
-    return [each.key for each in await service.near(query, "memory", OWNER, scopes, 3)]
+    return [each.key for each in await service.near(query, "memory", OWNER, scopes, 3) or ()]
 
 
 async def test_a_memory_is_found_by_other_words_than_its_own(database: Database, service: MeaningService) -> None:
@@ -45,6 +45,7 @@ async def test_a_memory_is_found_by_other_words_than_its_own(database: Database,
     found = [await nearest(service, question) for question in questions]
     assert [each[0] for each in found] == keys
     near = await service.near(questions[1], "memory", OWNER, None, 5)
+    assert near is not None
     assert [each.likeness for each in near] == sorted((each.likeness for each in near), reverse=True)
     assert near[0].likeness > 0.3
 
@@ -83,6 +84,7 @@ async def test_passages_are_found_with_their_headings(database: Database, servic
         section="Parking permit",
     )
     near = await service.near("a licence to leave the car in the street", "passage", OWNER, None, 1)
+    assert near is not None
     assert [each.key for each in near] == keys[:1]
 
 

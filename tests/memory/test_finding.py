@@ -130,6 +130,20 @@ async def test_whatever_finds_by_meaning_the_database_says_who_sees_it(store: St
     assert await remembered.found("canary") == []
 
 
+async def test_a_search_says_by_meaning_only_where_meaning_was_searched(remembered: Remembered) -> None:
+    assert isinstance(remembered.meaning, SynonymMeaning)
+    caller = await a_caller(remembered)
+    await remembered.say("The hound is called Rex.")
+    assert (await remembered.service.search(OWNER, "puppy")).by_meaning
+    assert (await remembered.service.search(OWNER, "canary")).by_meaning
+    # A model that is there and fails finds by words only, and so it is said.
+    remembered.meaning.trouble = "It is broken."
+    found = await remembered.service.search(OWNER, "hound")
+    assert ([match.found_by for match in found.matches], found.by_meaning) == (["words"], False)
+    assert "they are found by words." in (await caller.call("list_collections")).text
+    assert not (await remembered.service.collections(OWNER)).by_meaning
+
+
 async def test_a_memory_is_changed_merged_forgotten_and_brought_back(remembered: Remembered) -> None:
     one = (await remembered.say("Lunch is at noon.", tags=("food",))).memory
     two = (await remembered.say("Dinner is at seven.", tags=("food", "evening"))).memory

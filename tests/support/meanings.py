@@ -39,16 +39,20 @@ class SynonymMeaning:
         self.told: list[MeaningKind] = []
         # Of a model that knows no bounds: whatever it finds must be looked at again.
         self.ignores_scopes = False
+        # Why it cannot be asked; empty while it can.
+        self.trouble = ""
 
     async def view(self) -> MeaningView:
-        return MeaningView(state="ready", model=self.model)
+        return MeaningView(state="failed" if self.trouble else "ready", model=self.model, message=self.trouble)
 
     async def embed(self, texts: Sequence[str], purpose: Purpose = "passage") -> Sequence[bytes]:
         return ()
 
     async def near(
         self, query: str, kind: MeaningKind, owner: str, scopes: Sequence[Scope] | None, most: int
-    ) -> Sequence[Near]:
+    ) -> Sequence[Near] | None:
+        if self.trouble:
+            return None
         meant = self._meant(query)
         found = [
             Near(known.key, _alike(meant, self._meant(known.text)))

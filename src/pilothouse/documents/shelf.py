@@ -87,14 +87,14 @@ class Shelf:
         most = max(1, min(asked.most, limits.DOCUMENT_HITS))
         by_words = await self._records.words(owner, asked, limits.DOCUMENT_RANKED)
         near = await self._meaning.near(query, "passage", owner, asked.scopes, limits.DOCUMENT_RANKED)
-        alike = {int(each.key): each.likeness for each in near if each.likeness >= asked.likeness}
+        alike = {int(each.key): each.likeness for each in near or () if each.likeness >= asked.likeness}
         ranked = fused(by_words, alike)
         # More than are wanted: of what is near in meaning some may be in another document, or gone.
         found = await self._records.found(owner, asked, ranked[: limits.DOCUMENT_RANKED])
         words = query_words(query)
         best = [key for key in ranked if key in found][:most]
         hits = tuple(hit_of(*found[key], words, alike.get(key)) for key in best)
-        return DocumentHits(query=query, hits=hits, found_by="meaning" if self._meaning.is_there else "words")
+        return DocumentHits(query=query, hits=hits, found_by="words" if near is None else "meaning")
 
     async def text(self, owner: str, document_id: str, place: tuple[int, int], limit: int) -> DocumentText:
         document = await self._records.one(owner, document_id)

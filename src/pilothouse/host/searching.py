@@ -34,7 +34,7 @@ async def _alike(meaning: Meaning, owner: str, query: str) -> list[str]:
             near = await meaning.near(text, "message", owner, None, limits.MEANING_MESSAGES)
     except TimeoutError:
         return []
-    return [each.key for each in near if each.likeness >= limits.MEANING_MESSAGE_LIKENESS]
+    return [each.key for each in near or () if each.likeness >= limits.MEANING_MESSAGE_LIKENESS]
 
 
 def _together(found: Sequence[SearchHit], similar: Sequence[SearchHit], limit: int) -> tuple[SearchHit, ...]:

@@ -87,15 +87,17 @@ class MeaningService:
 
     async def near(
         self, query: str, kind: MeaningKind, owner: str, scopes: Sequence[Scope] | None, most: int
-    ) -> Sequence[Near]:
+    ) -> Sequence[Near] | None:
         embedder = self._rested()
-        if embedder is None or not query.strip() or most < 1 or (scopes is not None and not scopes):
+        if embedder is None:
+            return None
+        if not query.strip() or most < 1 or (scopes is not None and not scopes):
             return ()
         await self._catch_up(embedder, kind)
         if self._rested() is not embedder:
-            return ()
+            return None
         asked = Asked(embedder.id, kind, owner, scopes, b"", min(most, limits.NEAR_MOST))
-        return await self._tried(embedder, self._found(embedder, query, asked), ())
+        return await self._tried(embedder, self._found(embedder, query, asked), None)
 
     def changed(self, kind: MeaningKind) -> None:
         self._making.changed(kind)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
 
 from pilothouse.memory import texts
 from pilothouse.types import limits
-from pilothouse.types.meaning import Meaning, Near
+from pilothouse.types.meaning import Meaning
 from pilothouse.types.memories import FoundBy, Memory, MemoryMatch, MemoryRecords, MemorySearch, MemoryWords
 from pilothouse.types.ranking import fused
 
@@ -29,30 +28,25 @@ class MemorySearcher:
         words = texts.words_of(query)
         by_words, near = await asyncio.gather(
             self._kept.find_memories(owner, words, wanted.scopes, limits.MEMORY_CANDIDATES),
-            self._near(owner, query, wanted),
+            self.meaning.near(query, "memory", owner, wanted.scopes, limits.MEMORY_CANDIDATES),
         )
         least = 1 if any_words else math.ceil(len(words) * _SHARE)
         named = {one.key: one for one in by_words if texts.has_words(words, _whole(one)) >= least}
-        meant = {one.key: one.likeness for one in near if one.likeness >= wanted.likeness}
+        likeness = {one.key: one.likeness for one in near or ()}
+        meant = {key: alike for key, alike in likeness.items() if alike >= wanted.likeness}
         # Whatever finds by meaning, the database has the last word about whose it is and who sees it.
         found = named | await self._kept.memories_by_key(
             owner, [key for key in meant if key not in named], wanted.scopes
         )
         ranked = [key for key in fused(named, meant) if key in found][: min(wanted.most, limits.MEMORY_HITS)]
-        likeness = {one.key: one.likeness for one in near}
         return MemorySearch(
             query=query,
             matches=tuple(
                 MemoryMatch(memory=found[key], likeness=likeness.get(key), found_by=_by(key in named, key in meant))
                 for key in ranked
             ),
-            by_meaning=self.meaning.is_there,
+            by_meaning=near is not None,
         )
-
-    async def _near(self, owner: str, query: str, wanted: MemoryWords) -> Sequence[Near]:
-        if not query or not self.meaning.is_there:
-            return ()
-        return await self.meaning.near(query, "memory", owner, wanted.scopes, limits.MEMORY_CANDIDATES)
 
 
 def _whole(memory: Memory) -> str:

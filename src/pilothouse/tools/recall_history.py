@@ -179,6 +179,8 @@ class RecallHistory(Harmless):
                 near = await self._meaning.near(about, "message", context.owner, scopes, limits.RECALL_ALIKE)
         except TimeoutError:
             return [], "Found by words: the embedding model did not answer in time."
+        if near is None:
+            return [], "Found by words: the embedding model cannot be used now."
         alike = [each.key for each in near if each.likeness >= limits.MEANING_MESSAGE_LIKENESS]
         return alike, "First what has the words, then what means about the same."
 

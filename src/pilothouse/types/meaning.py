@@ -56,9 +56,10 @@ class Meaning(Protocol):
 
     async def near(
         self, query: str, kind: MeaningKind, owner: str, scopes: Sequence[Scope] | None, most: int
-    ) -> Sequence[Near]:
-        """Return what is nearest among an owner's texts in these scopes, or all; nearest first, none where it cannot.
+    ) -> Sequence[Near] | None:
+        """Return what is nearest among an owner's texts in these scopes, or all; nearest first.
 
+        None means that nothing was searched by meaning: no model is there, or it fails; `view` says why.
         What was written lately has its vector made first, as far as a moment allows.
         """
 
@@ -83,8 +84,8 @@ class WordsOnly:
 
     async def near(
         self, query: str, kind: MeaningKind, owner: str, scopes: Sequence[Scope] | None, most: int
-    ) -> Sequence[Near]:
-        return ()
+    ) -> Sequence[Near] | None:
+        return None
 
     def changed(self, kind: MeaningKind) -> None:
         return None

@@ -75,7 +75,7 @@ class LateMeaning:
 
     async def near(
         self, query: str, kind: MeaningKind, owner: str, scopes: Sequence[Scope] | None, most: int
-    ) -> Sequence[Near]:
+    ) -> Sequence[Near] | None:
         return await self._service().near(query, kind, owner, scopes, most)
 
     def changed(self, kind: MeaningKind) -> None:
