@@ -42,15 +42,16 @@ _ADD = inserting(
     "documents", "id", "owner", "scope_kind", "scope", "name", "digest", "body", "file", "created_at", "deleted_at"
 )
 _ADD_PASSAGE = inserting("passages", "document_id", "position", "page", "line", "section", "text")
-_ALIKE = Statement(
+_ALIKE = (
     "SELECT d.body FROM documents d WHERE d.owner = :owner AND d.scope_kind = :kind AND d.scope = :scope "
-    f"AND d.digest = :digest AND {_SEEN} ORDER BY d.created_at LIMIT 1"  # noqa: S608 - all of it is ours
+    "AND d.digest = :digest AND {seen} ORDER BY d.created_at LIMIT 1"
 )
 _ONE = "SELECT d.body FROM documents d WHERE d.owner = :owner AND d.id = :id AND {seen}"
 _BY_END = (
     "SELECT d.body FROM documents d WHERE d.owner = :owner AND d.id LIKE :end AND {seen} "
     "ORDER BY d.created_at DESC LIMIT 2"
 )
+_SEEN_ALIKE = Statement(_ALIKE.format(seen=_SEEN))
 # Each query of those that are seen, and of those that may be brought back.
 _ONES = {
     deleted: [Statement(each.format(seen="1 = 1" if deleted else _SEEN)) for each in (_ONE, _BY_END)]
@@ -218,7 +219,7 @@ def _storable(text: str) -> str:
 
 def _alike(connection: Connection, owner: str, scope: Scope, digest: str) -> Document | None:
     asked = {"owner": owner, "kind": scope.kind, "scope": scope.id, "digest": digest}
-    body = _ALIKE.first(connection, asked)
+    body = _SEEN_ALIKE.first(connection, asked)
     return _decoder.decode(body) if body is not None else None
 
 
