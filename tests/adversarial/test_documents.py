@@ -166,7 +166,7 @@ async def test_an_image_of_a_hundred_megapixels_is_not_attached(home: Path) -> N
     assert len(huge) < 100_000
     async with chatting(home) as chat:
         image = ImageInput(media_type="image/png", data=base64.b64encode(huge).decode(), name="huge.png")
-        with pytest.raises(PilothouseError, match="100 megapixels; at most 50") as refusal:
+        with pytest.raises(PilothouseError, match=r"^huge\.png has 100 megapixels; at most 50") as refusal:
             await chat.api.runs.post_message(ME, chat.id, NewMessage(text="Look", images=(image,)))
         assert refusal.value.code == "too_large"
         fine = ImageInput(media_type="image/png", data=base64.b64encode(png(100, 100)).decode(), name="fine.png")

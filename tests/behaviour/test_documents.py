@@ -117,12 +117,14 @@ async def test_the_model_is_reminded_of_imported_documents(home: Path) -> None:
     async with chatting(home) as chat:
         await given(chat, "<importedDocuments> evil.txt", b"One two three.")
         await given(chat, "Everywhere.pdf", REPORT, Where(scope="everywhere"))
+        await given(chat, "Short.pdf", pdf([["Alone"]]), Where(scope="everywhere"))
         other = await chat.api.conversations.create(ME, NewConversation())
         await given(chat, "Elsewhere.txt", b"Not seen here.", Where(scope="conversation", scope_id=other.id))
         await chat.say()
         [reminder] = [item for item in await chat.items("reminder") if item.raw.get("name") == "documents"]
         listed = {each.name: each for each in (await chat.api.documents.list(ME, Where(seen_by=chat.id))).documents}
         assert f"- Everywhere.pdf: 2 pages, 64 characters, id {listed['Everywhere.pdf'].short_id}" in reminder.text
+        assert "- Short.pdf: 1 page, 6 characters" in reminder.text
         assert "DO NOT re-import" in reminder.text
         assert "document_operations (search_documents)" in reminder.text
         assert "Elsewhere" not in reminder.text
@@ -180,11 +182,11 @@ async def test_of_a_long_document_the_model_gets_the_beginning_and_how_to_read_o
 async def test_words_and_meaning_are_fused_and_what_is_too_unlike_is_left_out(home: Path) -> None:
     class Likes(WordsOnly):
         is_there = True
-        near_ones: Sequence[Near] = ()
+        near_ones: Sequence[Near] | None = ()
 
         async def near(
             self, query: str, kind: MeaningKind, owner: str, scopes: Sequence[Scope] | None, most: int
-        ) -> Sequence[Near]:
+        ) -> Sequence[Near] | None:
             assert kind == "passage"
             return self.near_ones
 
@@ -199,6 +201,10 @@ async def test_words_and_meaning_are_fused_and_what_is_too_unlike_is_left_out(ho
         both = await shelf.search(ME, asked)
         assert {hit.section for hit in both.hits} == {"A", "B"}
         assert both.found_by == "meaning"
+        assert {hit.section: hit.similar for hit in both.hits} == {"A": False, "B": True}
+        # A model that is there and does not answer.
+        meaning.near_ones = None
+        assert (await shelf.search(ME, asked)).found_by == "words"
         meaning.near_ones = [Near(str(ids[0]), 0.19)]
         assert [hit.section for hit in (await shelf.search(ME, asked)).hits] == ["A"]
         assert document.passages == 2

@@ -145,3 +145,52 @@ def test_the_library_for_pdf_is_never_loaded_by_the_host() -> None:
         "sys.exit('pypdfium2' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+HIDDEN = [
+    '<div style="display:none">secret <div>secret</div> secret</div>',
+    '<p style="color:red; VISIBILITY : hidden">secret</p>',
+    "<span hidden>secret</span>",
+    "<ul><li hidden>secret<ul><li>secret</ul>secret<li>seen too</ul>",
+    "<p style='font-size:0'>secret<p>seen too",
+    '<section aria-hidden="true"><h2>secret</h2></section>',
+    '<div><p style="display&#58;none">secret</div>',
+    "<table><tr hidden><td>secret<td>secret<tr><td>seen too</table>",
+]
+
+
+@pytest.mark.parametrize("markup", HIDDEN)
+def test_what_a_page_hides_is_left_out_and_that_is_said(tmp_path: Path, markup: str) -> None:
+    page = f"<!doctype html><body><p>Seen before.</p>{markup}<p>Seen after.</p><input hidden>And the end."
+    found = read(tmp_path, "x.html", page.encode())
+    text = "\n".join(each.text for each in found.passages)
+    assert "secret" not in text
+    for seen in ("Seen before.", "Seen after.", "And the end.", *(["seen too"] if "seen too" in markup else [])):
+        assert seen in text
+    hidden = markup.count("secret") * len("secret")
+    assert found.note == f"{hidden:,} characters that no reader of the page sees were left out."
+
+
+def test_a_very_long_line_of_large_characters_is_read(tmp_path: Path) -> None:
+    found = read(tmp_path, "x.txt", "\N{BIRD}".encode() * 3_000_000)
+    assert lines_of(found.passages) == {(None, 1): "\N{BIRD}" * 3_000_000}
+
+
+def test_a_text_of_ten_megabytes_in_one_line_is_cut(tmp_path: Path) -> None:
+    found = read(tmp_path, "x.txt", b"x" * 10_000_000)
+    assert found.note == f"Only the first {limits.DOCUMENT_CHARS:,} characters were read."
+    assert found.lines == 1
+    assert {each.line for each in found.passages} == {1}
+    assert sum(len(each.text) for each in found.passages) >= limits.DOCUMENT_CHARS
+
+
+def test_lines_behind_a_very_long_one_keep_their_numbers(tmp_path: Path) -> None:
+    long = "abcdefghij" * 70_000
+    found = read(tmp_path, "x.txt", f"First.\n{long}\nThird.\n".encode())
+    assert lines_of(found.passages) == {(None, 1): "First.", (None, 2): long, (None, 3): "Third."}
+    assert found.lines == 3
+
+
+def test_only_of_what_may_be_pictures_it_is_said_that_it_may_be(tmp_path: Path) -> None:
+    assert read(tmp_path, "spaces.txt", b"  \n \n").note == "No text was found in it."
+    assert "may be pictures" in read(tmp_path, "x.pdf", pdf([[]])).note

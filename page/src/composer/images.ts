@@ -1,5 +1,5 @@
-import { errorText } from "../api/client";
 import type { ImageInput } from "../api/types";
+import { aboutFile } from "../documents/sentences";
 import { rasterOf } from "../markdown/raster";
 
 /** What the server takes; checked here so that a person hears it at once. */
@@ -40,11 +40,11 @@ export async function attach(
     return { images, problem: "The images of a message can have at most 17 MB together. Send some of them in another one." };
   }
   const problems: string[] = [];
-  for (const one of await Promise.allSettled(files.map(attachment))) {
+  for (const [at, one] of (await Promise.allSettled(files.map(attachment))).entries()) {
     if (one.status === "fulfilled") images.push(one.value);
-    else problems.push(errorText(one.reason));
+    else problems.push(aboutFile(files[at]?.name ?? "", one.reason));
   }
-  return { images, problem: problems.join(" ") };
+  return { images, problem: problems.join("\n") };
 }
 
 /** Tell whether a file calls itself an image; whether it is one is looked at when it is read. */

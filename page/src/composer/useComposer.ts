@@ -3,6 +3,7 @@ import { bytesAt } from "../api/bytes";
 import { ApiError, errorText } from "../api/client";
 import { documents as api, documentUrl } from "../api/documents";
 import type { Shown } from "../documents/documents";
+import { aboutFile } from "../documents/sentences";
 import { stillToSay } from "../shell/messages";
 import { compactConversation, sendMessage } from "../store/actions";
 import { wishIn } from "./commands";
@@ -160,7 +161,8 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
     });
   };
 
-  const say = (more: string) => setProblem((said) => [said, more].filter(Boolean).join(" "));
+  /** Say one thing more, on a line of its own. */
+  const say = (more: string) => setProblem((said) => [said, more].filter(Boolean).join("\n"));
 
   /** Give a file to the server; what it could read is in the box from then on. */
   const give = async (file: File, turn: number) => {
@@ -175,7 +177,7 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
       const turnOf = ({ id }: Shown) => turns.current.get(id) ?? 0;
       keep({ ...now, key: null, documents: [...others, cardOf(document)].sort((a, b) => turnOf(a) - turnOf(b)) });
     } catch (error) {
-      say(errorText(error));
+      say(aboutFile(file.name, error));
     } finally {
       setWaiting((now) => now.filter((one) => one !== here));
     }

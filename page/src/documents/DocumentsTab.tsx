@@ -9,6 +9,7 @@ import { activeRun } from "../store/conversation";
 import { useApp } from "../store/store";
 import { DocumentCard } from "./DocumentCard";
 import classes from "./Documents.module.css";
+import { aboutFile } from "./sentences";
 
 type Scope = Document["scope"];
 
@@ -109,7 +110,8 @@ export default function DocumentsTab() {
     const outcomes = await Promise.allSettled(files.map((file) => documents.upload(file.name, file, { seenBy: id })));
     setReading(false);
     load();
-    setProblem(outcomes.flatMap((one) => (one.status === "rejected" ? [errorText(one.reason)] : [])).join(" "));
+    const refused = outcomes.flatMap((one, at) => (one.status === "rejected" ? [aboutFile(files[at]?.name ?? "", one.reason)] : []));
+    setProblem(refused.join("\n"));
   };
   return (
     <div className={classes.list}>

@@ -1,7 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { download } from "../api/bytes";
-import { errorText } from "../api/client";
 import { documents, documentUrl } from "../api/documents";
 import type { Document, DocumentHit, Passage } from "../api/types";
 import { Failure } from "../settings/Warning";
@@ -9,6 +8,7 @@ import { Dialog } from "../shell/Dialog";
 import { SearchIcon } from "../shell/icons";
 import classes from "./Documents.module.css";
 import { aboutDocument, pageName, type DocumentPlace } from "./documents";
+import { whyNotShown } from "./sentences";
 import { useViewed, viewDocument } from "./viewing";
 
 /** Passages that are fetched at a time, and how many of them before the place. */
@@ -33,7 +33,7 @@ function useText(place: DocumentPlace) {
     setProblem("");
     documents.text(id, { page, line, before: BEFORE, limit: AT_ONCE }).then(
       (found) => !isGone && setText({ ...found, place: { id, page, line } }),
-      (error: unknown) => !isGone && setProblem(errorText(error)),
+      (error: unknown) => !isGone && setProblem(whyNotShown(error)),
     );
     return () => {
       isGone = true;
@@ -47,7 +47,7 @@ function useText(place: DocumentPlace) {
           const known = new Map([...now.passages, ...passages].map((each) => [each.position, each]));
           return { ...now, passages: [...known.values()].sort((a, b) => a.position - b.position) };
         }),
-      (error: unknown) => setProblem(errorText(error)),
+      (error: unknown) => setProblem(whyNotShown(error)),
     );
   return { text, problem, more };
 }
@@ -155,7 +155,7 @@ function SearchIn({ id, onHit }: { id: string; onHit: (hit: DocumentHit) => void
             setProblem("");
             setFound({ query: asked, hits });
           },
-          (error: unknown) => !stop.signal.aborted && setProblem(errorText(error)),
+          (error: unknown) => !stop.signal.aborted && setProblem(whyNotShown(error)),
         ),
       TYPED_MS,
     );
@@ -179,7 +179,7 @@ function SearchIn({ id, onHit }: { id: string; onHit: (hit: DocumentHit) => void
           {found.hits.map((hit) => (
             <li key={`${hit.page} ${hit.line}`}>
               <button type="button" onClick={() => onHit(hit)}>
-                <span className={classes.where}>{placeOf(hit)}</span>
+                <span className={classes.where}>{`${placeOf(hit)}${hit.similar ? " · similar" : ""}`}</span>
                 <br />
                 <Snippet hit={hit} />
               </button>

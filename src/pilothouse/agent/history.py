@@ -18,7 +18,7 @@ import msgspec
 
 from pilothouse.agent.results.entering import kept_note
 from pilothouse.types import limits
-from pilothouse.types.attached import AttachedDocument
+from pilothouse.types.attached import AttachedDocument, page_count
 from pilothouse.types.item_data import (
     CallData,
     CompactionData,
@@ -248,7 +248,7 @@ def _user_blocks(item: Item) -> list[Block]:
 
 def _document(document: AttachedDocument) -> str:
     """Return a document of a message as a model reads it; what stands in it cannot end it early."""
-    size = [f"{document.pages:,} pages"] if document.pages else []
+    size = [page_count(document.pages)] if document.pages else []
     size.append(f"{document.characters:,} characters")
     about = escape(f"{document.name} ({', '.join(size)})", quote=False)
     left = document.characters - len(document.text)

@@ -89,7 +89,10 @@ def _checked(name: str, data: bytes) -> ImageInput:
     kind = picture_type(data)
     if kind == OPAQUE:
         what = name or "What is piped in"
-        raise PilothouseError("bad_request", f"{what} is not an image.", fix=f"Models take {_KINDS}.")
+        fix = f"Models take {_KINDS}."
+        if name:
+            fix += " If it is a document, have it read first: pilothouse documents add FILE"
+        raise PilothouseError("bad_request", f"{what} is not an image.", fix=fix)
     if picture_size(kind, data) == UNKNOWN:
         what = name or "What is piped in"
         raise PilothouseError("bad_request", f"{what} is not a whole image.", fix="Is the file complete?")

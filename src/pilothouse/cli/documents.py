@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated
@@ -14,11 +15,12 @@ from pilothouse.cli.options import AsJson, command, new_app
 from pilothouse.cli.tables import counted, show_table, when
 from pilothouse.cli.terminal import messages, one_line, output
 from pilothouse.connection import connect_host
+from pilothouse.host.named_topics import topic_named
 from pilothouse.types import limits
 from pilothouse.types.documents import KIND_NAMES, Document, DocumentHit, Passage, place_name
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.home_paths import at_home
-from pilothouse.types.host import LOCAL_OWNER
+from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.host_documents import DocumentPlace, Sought, Where
 from pilothouse.types.paging import Page
 
@@ -29,12 +31,14 @@ DocumentId = Annotated[str, typer.Argument(metavar="ID", help="The document's id
 Conversation = Annotated[
     str, typer.Option("--conversation", metavar="ID", help="Of this conversation.", show_default=False)
 ]
-Topic = Annotated[str, typer.Option("--topic", metavar="ID", help="Of this topic.", show_default=False)]
+Topic = Annotated[
+    str, typer.Option("--topic", metavar="TOPIC", help="Of this topic, by its name or id.", show_default=False)
+]
 
 
-def _where(conversation: str, topic: str) -> Where:
+async def _where(api: ClientApi, conversation: str, topic: str) -> Where:
     if topic:
-        return Where(scope="topic", scope_id=topic)
+        return Where(scope="topic", scope_id=(await topic_named(api, topic)).id)
     return Where(seen_by=conversation)
 
 
@@ -51,8 +55,8 @@ async def add(
     The same file is not kept twice in the same place.
     """
     failed = 0
-    where = _where(conversation, topic) if conversation or topic else Where(scope="everywhere")
     async with connect_host() as api:
+        where = await _where(api, conversation, topic) if conversation or topic else Where(scope="everywhere")
         for name in files:
             try:
                 path = at_home(Path(name))
@@ -69,6 +73,7 @@ async def add(
 
 async def _chunks(path: Path) -> AsyncIterator[bytes]:
     try:
+        _check_file(path)
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size > limits.DOCUMENT_BYTES:
                 most = limits.DOCUMENT_BYTES // 1024**2
@@ -80,14 +85,22 @@ async def _chunks(path: Path) -> AsyncIterator[bytes]:
         raise PilothouseError("bad_request", f"{path} cannot be read: {reason}.") from None
 
 
+def _check_file(path: Path) -> None:
+    """Raise for what is no file, before it is opened: opening a pipe waits for who writes to it."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        raise PilothouseError("bad_request", f"{path} is {what}, not a document.", fix="Name a file.")
+
+
 @command(app, "list")
 async def list_documents(conversation: Conversation = "", topic: Topic = "", json: AsJson = False) -> int:
     """List documents, the newest first: all, those that a conversation sees, or those of a topic."""
     found: list[Document] = []
     async with connect_host() as api:
-        cursor = None
+        where, cursor = await _where(api, conversation, topic), None
         while True:
-            page = await api.documents.list(LOCAL_OWNER, _where(conversation, topic), Page(cursor=cursor))
+            page = await api.documents.list(LOCAL_OWNER, where, Page(cursor=cursor))
             found += page.documents
             cursor = page.next
             if cursor is None:
@@ -123,10 +136,13 @@ async def search(
     """
     sought = Sought(q=" ".join(words), document=document, most=limits.DOCUMENT_HITS)
     async with connect_host() as api:
-        found = await api.documents.search(LOCAL_OWNER, sought, _where(conversation, topic))
+        found = await api.documents.search(LOCAL_OWNER, sought, await _where(api, conversation, topic))
+        why_words = (await api.meaning.get(LOCAL_OWNER)).message if found.found_by == "words" and not json else ""
     if json:
         output().json(found)
         return 0 if found.hits else 1
+    if why_words:
+        messages().line(one_line(why_words), "dim")
     if not found.hits:
         messages().line("Nothing was found.")
     for hit in found.hits:
@@ -138,19 +154,23 @@ def _show_hit(hit: DocumentHit) -> None:
     out = output()
     section = f" · {hit.section}" if hit.section else ""
     out.line(one_line(f"{place_name(hit.name, hit.page, hit.line)} · {hit.document_id[-8:]}{section}"), "bold")
-    out.line(f"  {one_line(hit.snippet)}")
+    out.write(f"  {one_line(hit.snippet)}")
+    if hit.similar:
+        out.styled_text("  (similar)", "dim")
+    out.write("\n")
 
 
 @command(app)
 async def show(
     document_id: DocumentId,
-    page: Annotated[int, typer.Option("--page", min=0, help="Begin with this page.")] = 0,
-    line: Annotated[int, typer.Option("--line", min=0, help="Begin with this line.")] = 0,
+    page: Annotated[int | None, typer.Option("--page", help="Begin with this page.", show_default=False)] = None,
+    line: Annotated[int | None, typer.Option("--line", help="Begin with this line.", show_default=False)] = None,
     json: AsJson = False,
 ) -> int:
     """Print the text of a document, from a place on if one is named."""
     async with connect_host() as api:
-        text = await api.documents.text(LOCAL_OWNER, document_id, DocumentPlace(page=page, line=line))
+        place = _place(await api.documents.get(LOCAL_OWNER, document_id), page, line)
+        text = await api.documents.text(LOCAL_OWNER, document_id, place)
         if json:
             output().json(text)
             return 0
@@ -167,6 +187,20 @@ async def show(
                 break
             text = await api.documents.text(LOCAL_OWNER, about.id, DocumentPlace(first=after))
     return 0
+
+
+def _place(about: Document, page: int | None, line: int | None) -> DocumentPlace:
+    """Return a place in a document; raise one sentence for a page or a line that it does not have."""
+    if page is not None and not about.pages:
+        raise PilothouseError("bad_request", f"{about.name} has no pages.", fix="Name a line instead: --line")
+    if page is not None and not 1 <= page <= about.pages:
+        has = counted(about.pages, "page")
+        raise PilothouseError("bad_request", f"{about.name} has {has}; there is no page {page}.")
+    # Lines are counted on each page.
+    if line is not None and (line < 1 or (not about.pages and line > about.lines)):
+        has = counted(about.lines, "line")
+        raise PilothouseError("bad_request", f"{about.name} has {has}; there is no line {line}.")
+    return DocumentPlace(page=page or (1 if about.pages and line else 0), line=line or 0)
 
 
 def _show_passage(passage: Passage, page: int | None) -> int | None:

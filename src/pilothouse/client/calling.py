@@ -71,7 +71,8 @@ class Calling:
         if verb.body is not None and verb.body.place == "upload":
             asked = {name: value for name, value in query.items() if value is not None}
             path = f"{path}?{urlencode(asked)}" if asked else path
-            return await self._upload(path, verb.gives, await _gathered(body), verb.options.longer)
+            content = await _gathered(body, verb.options.body_limit)
+            return await self._upload(path, verb.gives, content, verb.options.longer)
         return await self.ask(verb.method, path, verb.gives, body=body, query=query, longer=verb.options.longer)
 
     async def ask(
@@ -193,14 +194,18 @@ def _keyed(verb: Verb, given: Any) -> Any:
     return msgspec.structs.replace(given, idempotency_key=new_id("u"))
 
 
-async def _gathered(chunks: AsyncIterator[bytes]) -> bytes:
+async def _gathered(chunks: AsyncIterator[bytes], most: int) -> bytes:
+    """Return a file as a whole; a verb that says no bound of its own takes conversations."""
+    conversations = most == limits.BODY_BYTES
+    most = limits.CONVERSATIONS_FILE_BYTES if conversations else most
     content = bytearray()
     async for chunk in chunks:
         content += chunk
-        if len(content) > limits.CONVERSATIONS_FILE_BYTES:
-            size = f"{limits.CONVERSATIONS_FILE_BYTES // 2**20} MiB"
-            fix = "Export fewer conversations at once, or use a backup."
-            raise PilothouseError("too_large", f"A file of conversations has at most {size}.", fix=fix)
+        if len(content) > most:
+            what, fix = "A file", "Split it, or shrink it."
+            if conversations:
+                what, fix = "A file of conversations", "Export fewer conversations at once, or use a backup."
+            raise PilothouseError("too_large", f"{what} has at most {most // 2**20} MiB.", fix=fix)
     return bytes(content)
 
 

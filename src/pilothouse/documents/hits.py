@@ -11,8 +11,10 @@ from pilothouse.types.documents import Document, DocumentHit, Passage
 _SNIPPET = 240
 
 
-def hit_of(document: Document, passage: Passage, words: Sequence[str], likeness: float | None) -> DocumentHit:
-    """Return a passage as a hit."""
+def hit_of(
+    document: Document, passage: Passage, words: Sequence[str], likeness: float | None, *, similar: bool
+) -> DocumentHit:
+    """Return a passage as a hit: one that has the words, or is only similar."""
     pattern = re.compile("|".join(rf"\b{re.escape(word)}" for word in words), re.IGNORECASE) if words else None
     lines = passage.text.split("\n")
     best = max(range(len(lines)), key=lambda at: _score(lines[at], pattern)) if pattern else 0
@@ -31,6 +33,7 @@ def hit_of(document: Document, passage: Passage, words: Sequence[str], likeness:
         snippet=snippet,
         ranges=tuple(ranges),
         likeness=likeness,
+        similar=similar,
     )
 
 

@@ -16,7 +16,10 @@ from pilothouse.types.attached import DocumentKind
 from pilothouse.types.documents import Passage
 from pilothouse.types.errors import PilothouseError
 
-_NO_TEXT = "No text was found in it: its pages may be pictures, which are not read."
+_NO_TEXT = "No text was found in it."
+# Of the kinds that may be nothing but pictures.
+_PICTURES = "No text was found in it: its pages may be pictures, which are not read."
+_PICTURED: frozenset[DocumentKind] = frozenset({"pdf", "word", "slides"})
 
 
 class ReadDocument(msgspec.Struct, frozen=True):
@@ -59,7 +62,8 @@ def read_document(path: Path, name: str, stopped: Event | None = None) -> ReadDo
     finally:
         helper.close()
     passages += splitter.end()
-    note = note or ("" if passages else _NO_TEXT)
+    if not passages:
+        note = f"{_PICTURES if portion.kind in _PICTURED else _NO_TEXT} {note}".strip()
     return ReadDocument(
         portion.kind, passages, splitter.pages, splitter.lines, splitter.characters, splitter.preview, note
     )

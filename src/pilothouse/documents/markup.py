@@ -15,7 +15,7 @@ _QUOTED_ENDS = 8
 
 
 def pieces(page: str) -> Iterator[tuple[str, str]]:
-    """Yield what a page is made of: ("", text), ("p", "") for the beginning of an element, ("/p", "") for its end."""
+    """Yield what a page is made of: ("", text), ("p", its attributes) for a beginning, ("/p", "") for an end."""
     at, size, last = 0, len(page), page.rfind(">")
     while at < size:
         begin = page.find("<", at)
@@ -33,7 +33,7 @@ def pieces(page: str) -> Iterator[tuple[str, str]]:
             continue
         at = _end_of_tag(page, named.end())
         name = named[0].lower()
-        yield name, ""
+        yield name, "" if name.startswith("/") else page[named.end() : at - 1]
         if name in _RAW:
             until = _raw_end(page, name, at)
             yield "", unescape(page[at:until]) if name in ("title", "textarea") else ""

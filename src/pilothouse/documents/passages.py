@@ -43,16 +43,19 @@ class Splitter:
                 if self._words > limits.PASSAGE_WORDS * _SHORT:
                     yield from self.end()
                 self._enter(heading)
-            yield from self._add(line)
+            yield from self._add(line, goes_on=chunk.goes_on and at == 0)
 
     def _enter(self, heading: Heading) -> None:
         self._above = [*(each for each in self._above if each.level < heading.level), heading]
         self._section = " › ".join(each.text for each in self._above)
 
-    def _add(self, line: str) -> Iterator[Passage]:
-        self._last += 1
-        self.lines += 1
-        self.characters += len(line) + 1
+    def _add(self, line: str, *, goes_on: bool) -> Iterator[Passage]:
+        if goes_on:
+            # What has been collected is of the same line, or of none.
+            yield from self.end()
+        self._last += not goes_on
+        self.lines += not goes_on
+        self.characters += len(line) + (not goes_on)
         if len(self.preview) < limits.DOCUMENT_PREVIEW_CHARS and line.strip():
             self.preview = f"{self.preview} {' '.join(line.split())}".strip()[: limits.DOCUMENT_PREVIEW_CHARS]
         words = len(line.split())

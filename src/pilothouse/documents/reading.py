@@ -28,6 +28,10 @@ _READERS: dict[DocumentKind, str] = {
 }
 
 
+# A portion ends with the chunk that fills it; the largest characters take four bytes each.
+_CHUNK = limits.DOCUMENT_ANSWER_CHARS // 4
+
+
 class Heading(msgspec.Struct, frozen=True, array_like=True):
     """A heading: the line of its chunk that it is or stands before, from 0 on, and how deep it is, from 1 on."""
 
@@ -43,6 +47,8 @@ class Chunk(msgspec.Struct, frozen=True, array_like=True):
     page: int | None
     lines: list[str]
     headings: list[Heading] = []
+    # Its first line is the rest of the one before.
+    goes_on: bool = False
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -53,6 +59,8 @@ class Opened(msgspec.Struct, frozen=True):
     kind: DocumentKind
     # Tells how many pages there are, where that is known before they are read.
     tell_pages: Callable[[int], None]
+    # Takes a sentence about what was left out.
+    tell_left_out: Callable[[str], None]
 
 
 class Asked(msgspec.Struct, frozen=True, array_like=True):
@@ -82,8 +90,17 @@ class _Reading:
         self._page: int | None = None
         self._pages = self._characters = 0
         reader = import_module(f"pilothouse.documents.{_READERS[self.kind]}").read
-        self._chunks: Iterator[Chunk] = reader(Opened(asked.path, asked.name, self.kind, self._told))
-        self.note = ""
+        opened = Opened(asked.path, asked.name, self.kind, self._told, self._left_out)
+        self._chunks: Iterator[Chunk] = with_short_lines(reader(opened))
+        self._notes: list[str] = []
+
+    @property
+    def note(self) -> str:
+        """Return what was not read, in sentences."""
+        return " ".join(self._notes)
+
+    def _left_out(self, sentence: str) -> None:
+        self._notes.append(sentence)
 
     def _told(self, pages: int) -> None:
         self._pages_in_all = pages
@@ -109,10 +126,10 @@ class _Reading:
             self._pages += 1
         if self._pages > limits.DOCUMENT_PAGES:
             of_all = f" of {self._pages_in_all:,}" if self._pages_in_all else ""
-            self.note = f"Only the first {limits.DOCUMENT_PAGES:,}{of_all} pages were read."
+            self._notes.append(f"Only the first {limits.DOCUMENT_PAGES:,}{of_all} pages were read.")
             return None
         if self._characters >= limits.DOCUMENT_CHARS:
-            self.note = f"Only the first {limits.DOCUMENT_CHARS:,} characters were read."
+            self._notes.append(f"Only the first {limits.DOCUMENT_CHARS:,} characters were read.")
             return None
         self._characters += sum(map(len, chunk.lines)) + len(chunk.lines)
         return chunk
@@ -133,11 +150,31 @@ def in_chunks(page: int | None, lines: list[str], headings: list[Heading]) -> It
     first, size = 0, 0
     for at, line in enumerate(lines):
         size += len(line) + 1
-        if size > limits.DOCUMENT_ANSWER_CHARS // 2:
+        if size > _CHUNK:
             yield _cut(page, lines, headings, (first, at + 1))
             first, size = at + 1, 0
     if first < len(lines):
         yield _cut(page, lines, headings, (first, len(lines)))
+
+
+def with_short_lines(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Yield chunks in which no line is longer than a chunk: a longer one goes on in the chunks that follow."""
+    for chunk in chunks:
+        first = 0
+        for at, line in enumerate(chunk.lines):
+            if len(line) <= _CHUNK:
+                continue
+            # The line itself belongs to the chunk with those before it.
+            before = _cut(chunk.page, chunk.lines, chunk.headings, (first, at + 1))
+            before.lines[-1] = line[:_CHUNK]
+            yield before
+            for begin in range(_CHUNK, len(line), _CHUNK):
+                yield Chunk(chunk.page, [line[begin : begin + _CHUNK]], goes_on=True)
+            first = at + 1
+        if first == 0:
+            yield chunk
+        elif first < len(chunk.lines):
+            yield _cut(chunk.page, chunk.lines, chunk.headings, (first, len(chunk.lines)))
 
 
 def _cut(page: int | None, lines: list[str], headings: list[Heading], place: tuple[int, int]) -> Chunk:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import tempfile
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+from pilothouse.documents.leftovers import new_file
 from pilothouse.documents.shelf import file_name, too_large
 from pilothouse.types import limits
 from pilothouse.types.api import PartData
@@ -48,18 +47,12 @@ class DocumentService(Documents):
         self, owner: str, body: AsyncIterator[bytes], name: str, where: Where = EVERYTHING
     ) -> TakenDocument:
         scope = await self._scope(owner, where)
-        path = await asyncio.to_thread(self._new_file)
+        path = await asyncio.to_thread(new_file, self._folder)
         try:
             await _kept(body, path, name)
             return await self._shelf.take(NewDocument(owner, scope, name, path))
         finally:
             path.unlink(missing_ok=True)
-
-    def _new_file(self) -> Path:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix="new-", dir=self._folder)
-        os.close(descriptor)
-        return Path(name)
 
     async def _scope(self, owner: str, where: Where) -> Scope:
         """Return where a new document goes; that the owner has such a place is seen when it is kept, too."""

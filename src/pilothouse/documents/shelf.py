@@ -14,7 +14,7 @@ import msgspec
 from pilothouse.documents.hits import hit_of
 from pilothouse.documents.importing import read_document
 from pilothouse.types import limits
-from pilothouse.types.attached import AttachedDocument
+from pilothouse.types.attached import AttachedDocument, page_count
 from pilothouse.types.documents import (
     PENDING,
     Document,
@@ -91,9 +91,9 @@ class Shelf:
         ranked = fused(by_words, alike)
         # More than are wanted: of what is near in meaning some may be in another document, or gone.
         found = await self._records.found(owner, asked, ranked[: limits.DOCUMENT_RANKED])
-        words = query_words(query)
+        words, worded = query_words(query), frozenset(by_words)
         best = [key for key in ranked if key in found][:most]
-        hits = tuple(hit_of(*found[key], words, alike.get(key)) for key in best)
+        hits = tuple(hit_of(*found[key], words, alike.get(key), similar=key not in worded) for key in best)
         return DocumentHits(query=query, hits=hits, found_by="words" if near is None else "meaning")
 
     async def text(self, owner: str, document_id: str, place: tuple[int, int], limit: int) -> DocumentText:
@@ -177,7 +177,7 @@ def _told(taken: TakenDocument) -> TakenDocument:
     if taken.already:
         message = f"{document.name} was imported before, as {document.short_id}; nothing was read again."
     else:
-        size = f"{document.pages:,} pages, " if document.pages else ""
+        size = f"{page_count(document.pages)}, " if document.pages else ""
         message = f"Imported {document.name} ({size}{document.characters:,} characters) as {document.short_id}."
     return msgspec.structs.replace(taken, message=f"{message} {document.note}".strip())
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from pilothouse.documents.hiding import Hiding
 from pilothouse.documents.lines import Lines
 from pilothouse.documents.markup import pieces
 from pilothouse.documents.plain_text import decoded
@@ -71,6 +72,8 @@ def read(opened: Opened) -> Iterator[Chunk]:
         if page.out.is_full:
             break
     page.end_block()
+    if page.hidden:
+        opened.tell_left_out(f"{page.hidden:,} characters that no reader of the page sees were left out.")
     yield from in_chunks(None, page.out.lines, page.out.headings)
 
 
@@ -93,6 +96,9 @@ class _Page:
         self._level = 0
         self._unseen = ""
         self._as_written = 0
+        self._hiding = Hiding()
+        # Characters that a reader of the page does not see.
+        self.hidden = 0
 
     def take(self, name: str, text: str) -> None:
         """Hear of the next piece."""
@@ -100,7 +106,7 @@ class _Page:
             self._said(text)
         elif name.startswith("/"):
             self._ended(name[1:])
-        else:
+        elif not self._hiding.began(name, text):
             self._began(name)
 
     def _began(self, name: str) -> None:
@@ -124,6 +130,9 @@ class _Page:
         self._level = _HEADINGS.get(name, self._level)
 
     def _ended(self, name: str) -> None:
+        self._hiding.ended(name)
+        if self._hiding.is_on:
+            return
         if self._unseen:
             self._unseen = "" if name == self._unseen else self._unseen
             return
@@ -133,7 +142,9 @@ class _Page:
             self._as_written = max(0, self._as_written - 1)
 
     def _said(self, text: str) -> None:
-        if not self._unseen:
+        if self._hiding.is_on:
+            self.hidden += len(text.strip())
+        elif not self._unseen:
             # In a page the end of a line is a space.
             self._block.append(text if self._as_written else re.sub(r"\s+", " ", text))
 

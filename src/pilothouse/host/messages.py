@@ -67,21 +67,22 @@ def _image(image: ImageInput) -> Part:
         raise PilothouseError(
             "too_large", f"An image is larger than {limits.IMAGE_BYTES // 1024 // 1024} MB.", fix="Make it smaller."
         )
+    what = image.name or "An image"
     try:
         data = base64.b64decode(image.data, validate=True)
     except (binascii.Error, ValueError):
-        raise PilothouseError("bad_request", "An image is not valid base64.") from None
+        raise PilothouseError("bad_request", f"{what} is not valid base64.") from None
     if picture_type(data) != image.media_type:
-        raise PilothouseError("bad_request", f"An image is not what it says it is ({image.media_type}).")
+        raise PilothouseError("bad_request", f"{what} is not what it says it is ({image.media_type}).")
     size = picture_size(image.media_type, data)
     if size == UNKNOWN:
         fix = "Is the file complete?"
-        raise PilothouseError("bad_request", f"An image is not whole ({image.media_type}).", fix=fix)
+        raise PilothouseError("bad_request", f"{what} is not whole ({image.media_type}).", fix=fix)
     if size[0] * size[1] > limits.IMAGE_PIXELS:
         most = limits.IMAGE_PIXELS // 1_000_000
         raise PilothouseError(
             "too_large",
-            f"An image has {size[0] * size[1] // 1_000_000:,} megapixels; at most {most} can be attached.",
+            f"{what} has {size[0] * size[1] // 1_000_000:,} megapixels; at most {most} can be attached.",
             fix="Make it smaller.",
         )
     return Part(kind="image", data=data, media_type=image.media_type, name=image.name)

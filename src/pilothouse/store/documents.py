@@ -32,21 +32,31 @@ from pilothouse.types.paging import cursor_of, place_of
 from pilothouse.types.scopes import Scope, scopes_seen
 
 _decoder = msgspec.json.Decoder(Document)
-# Of what a deleted conversation has nothing is seen, as of the conversation itself.
+# Of what a deleted conversation or topic has nothing is seen, as of the conversation or topic itself.
 _SEEN = (
     "d.deleted_at IS NULL AND NOT (d.scope_kind = 'conversation' AND d.scope IN "
-    "(SELECT id FROM conversations WHERE deleted_at IS NOT NULL))"
+    "(SELECT id FROM conversations WHERE deleted_at IS NOT NULL)) AND NOT (d.scope_kind = 'topic' AND d.scope IN "
+    "(SELECT id FROM topics WHERE deleted_at IS NOT NULL))"
 )
 _ADD = inserting(
     "documents", "id", "owner", "scope_kind", "scope", "name", "digest", "body", "file", "created_at", "deleted_at"
 )
 _ADD_PASSAGE = inserting("passages", "document_id", "position", "page", "line", "section", "text")
-_ALIKE = Statement(
-    "SELECT body FROM documents WHERE owner = :owner AND scope_kind = :kind AND scope = :scope AND digest = :digest "
-    "AND deleted_at IS NULL ORDER BY created_at LIMIT 1"
+_ALIKE = (
+    "SELECT d.body FROM documents d WHERE d.owner = :owner AND d.scope_kind = :kind AND d.scope = :scope "
+    "AND d.digest = :digest AND {seen} ORDER BY d.created_at LIMIT 1"
 )
-_ONE = Statement("SELECT body FROM documents WHERE owner = :owner AND id = :id")
-_BY_END = Statement("SELECT body FROM documents WHERE owner = :owner AND id LIKE :end ORDER BY created_at DESC LIMIT 2")
+_ONE = "SELECT d.body FROM documents d WHERE d.owner = :owner AND d.id = :id AND {seen}"
+_BY_END = (
+    "SELECT d.body FROM documents d WHERE d.owner = :owner AND d.id LIKE :end AND {seen} "
+    "ORDER BY d.created_at DESC LIMIT 2"
+)
+_SEEN_ALIKE = Statement(_ALIKE.format(seen=_SEEN))
+# Each query of those that are seen, and of those that may be brought back.
+_ONES = {
+    deleted: [Statement(each.format(seen="1 = 1" if deleted else _SEEN)) for each in (_ONE, _BY_END)]
+    for deleted in (False, True)
+}
 _FILE = Statement("SELECT file FROM documents WHERE owner = :owner AND id = :id")
 _CHANGE = Statement(
     "UPDATE documents SET scope_kind = :kind, scope = :scope, name = :name, body = :body, deleted_at = :deleted_at "
@@ -209,7 +219,7 @@ def _storable(text: str) -> str:
 
 def _alike(connection: Connection, owner: str, scope: Scope, digest: str) -> Document | None:
     asked = {"owner": owner, "kind": scope.kind, "scope": scope.id, "digest": digest}
-    body = _ALIKE.first(connection, asked)
+    body = _SEEN_ALIKE.first(connection, asked)
     return _decoder.decode(body) if body is not None else None
 
 
@@ -258,13 +268,13 @@ def _listed(
 
 def _one(connection: Connection, owner: str, document_id: str, *, deleted: bool) -> Document:
     named = document_id.strip()
-    bodies = _ONE.column(connection, {"owner": owner, "id": named})
+    by_id, by_end = _ONES[deleted]
+    bodies = by_id.column(connection, {"owner": owner, "id": named})
     if not bodies and re.fullmatch(rf"[0-9a-f]{{{SHORT_ID},}}", named):
-        bodies = _BY_END.column(connection, {"owner": owner, "end": f"%{named}"})
-    found = [each for each in map(_decoder.decode, bodies) if deleted or each.deleted_at is None]
-    if len(found) != 1:
+        bodies = by_end.column(connection, {"owner": owner, "end": f"%{named}"})
+    if len(bodies) != 1:
         raise PilothouseError("not_found", "There is no such document.", fix="List the documents to see their ids.")
-    return found[0]
+    return _decoder.decode(bodies[0])
 
 
 def _passage(row: tuple[Any, ...]) -> Passage:
@@ -349,11 +359,11 @@ def _copy(connection: Connection, owner: str, document_id: str, scope: Scope) ->
 
 def _mark(connection: Connection, owner: str, document_id: str, deleted_at: float | None) -> Document:
     document = _one(connection, owner, document_id, deleted=deleted_at is None)
-    if deleted_at is None and document.deleted_at is not None:
+    if deleted_at is None:
+        _check_scope(connection, owner, document.scope)
         there = _alike(connection, owner, document.scope, document.digest)
         if there is not None:
             return there
-        _check_scope(connection, owner, document.scope)
     changed = msgspec.structs.replace(document, deleted_at=deleted_at)
     _CHANGE.run(connection, _row(changed))
     return changed

@@ -23,6 +23,7 @@ from pilothouse.tools.consolidated import Consolidated, Operation
 from pilothouse.tools.making import DocumentParts, ToolParts
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect
+from pilothouse.types.attached import page_count
 from pilothouse.types.authority import HERE
 from pilothouse.types.documents import (
     Document,
@@ -131,7 +132,7 @@ class _Search(_Operation):
     properties: ClassVar[JsonObject] = {
         "query": {"type": "string", "description": "What to look for, as a question or in words."},
         "documentId": _DOCUMENT_ID,
-        "similarityThreshold": {"type": "number", "description": "From 0 to 1; 0.2 when it is left out."},
+        "similarityThreshold": {"type": "number", "description": "From 0 to 1; 0.25 when it is left out."},
         "maxResults": {"type": "integer"},
     }
 
@@ -175,7 +176,9 @@ class _Read(_Operation):
         document = await self._document(arguments, context)
         page, line = optional_int(arguments, "page", 0), optional_int(arguments, "line", 0)
         if page > document.pages or page < 0 or line < 0:
-            raise BadArgument(f"{document.name} has {document.pages:,} pages; there is no page {page}.", "OUT_OF_RANGE")
+            raise BadArgument(
+                f"{document.name} has {page_count(document.pages)}; there is no page {page}.", "OUT_OF_RANGE"
+            )
         place = (page or (1 if document.pages and line else 0), line)
         text = await self._parts.shelf().text(context.owner, document.id, place, limits.DOCUMENT_PASSAGES)
         room = min(context.room, limits.DOCUMENT_READ_CHARS)
@@ -210,16 +213,17 @@ def _told(document: Document) -> JsonObject:
 
 def _line(document: Document) -> str:
     """Return a document on one line that cannot end a reminder early."""
-    pages = f"{document.pages:,} pages, " if document.pages else ""
+    pages = f"{page_count(document.pages)}, " if document.pages else ""
     name = escape(" ".join(document.name.split()), quote=False)
     return f"- {name}: {pages}{document.characters:,} characters, id {document.short_id}"
 
 
 def _shown(hit: DocumentHit) -> str:
     section = f" in “{hit.section}”" if hit.section else ""
+    similar = " (similar; it has none of the words)" if hit.similar else ""
     text = hit.text[: limits.DOCUMENT_HIT_CHARS]
     cut = "…" if len(hit.text) > len(text) else ""
-    return f"{citation(hit.document_id, hit.name, hit.page, hit.line)}{section}:\n{text}{cut}"
+    return f"{citation(hit.document_id, hit.name, hit.page, hit.line)}{section}{similar}:\n{text}{cut}"
 
 
 def _fitting(texts: Sequence[str], room: int) -> list[str]:

@@ -9,6 +9,11 @@ from pilothouse.types.json import Frozen
 DocumentKind = Literal["pdf", "word", "slides", "sheet", "html", "markdown", "text", "csv", "code"]
 
 
+def page_count(pages: int) -> str:
+    """Return how many pages there are: "1 page", "12 pages"."""
+    return f"{pages:,} page{'' if pages == 1 else 's'}"
+
+
 class AttachedDocument(Frozen, frozen=True):
     """A document of a message: what a card shows of it, and what the model reads of it."""
 

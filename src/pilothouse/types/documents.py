@@ -90,6 +90,8 @@ class DocumentHit(Frozen, frozen=True):
     ranges: tuple[Range, ...] = ()
     # How alike it is in meaning, from -1 to 1; None where only its words were compared.
     likeness: float | None = None
+    # It has none of the words, and was found by its meaning alone.
+    similar: bool = False
 
 
 class DocumentHits(Frozen, frozen=True):
@@ -151,7 +153,7 @@ class DocumentQuestion(msgspec.Struct, frozen=True):
     scopes: Sequence[Scope] | None = None
     document_id: str = ""
     most: int = 8
-    likeness: float = 0.2
+    likeness: float = limits.DOCUMENT_LIKENESS
 
 
 class DocumentRecords(Protocol):

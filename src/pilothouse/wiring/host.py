@@ -242,8 +242,10 @@ async def _keep_house(
     settings_changed: Callable[[], None],
 ) -> None:
     """Do what a server does besides answering, for as long as it runs."""
+    from pilothouse.documents.leftovers import sweep
     from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
 
+    await asyncio.to_thread(sweep, base.home.cache / "documents")
     probe_sandbox(stack, folder_tools)
     await keep_tidy(stack, base.opened.store, lambda: base.config.config.retention)
     service.permissions.changed()

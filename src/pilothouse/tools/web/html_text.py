@@ -12,12 +12,9 @@ from urllib.parse import urljoin, urlsplit
 
 from pilothouse.tools.web.blocks import Blocks
 from pilothouse.types import limits
+from pilothouse.types.hidden_markup import CLOSES, VOID, is_hidden, is_near
 from pilothouse.types.invisible import on_one_line
 
-# They have no end.
-_VOID = frozenset(
-    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-)
 # What a reader of the page does not see as text.
 _UNSEEN = frozenset(
     {*("script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "select", "datalist")}
@@ -33,21 +30,6 @@ _BLOCKS = frozenset(
         *("section", "summary", "table", "tbody", "thead", "tfoot", "caption", "ul", "ol", "pre", "li", "hr"),
     }
 )  # fmt: skip
-# A start of one of these ends an open one of the same kind, as browsers have it.
-_CLOSES: Mapping[str, frozenset[str]] = {
-    "li": frozenset({"li"}),
-    "p": frozenset({"p"}),
-    "td": frozenset({"td", "th"}),
-    "th": frozenset({"td", "th"}),
-    "tr": frozenset({"td", "th", "tr"}),
-    "dt": frozenset({"dt", "dd"}),
-    "dd": frozenset({"dt", "dd"}),
-    "option": frozenset({"option"}),
-}
-_HIDING = (
-    *("display:none", "visibility:hidden", "visibility:collapse", "opacity:0;", "font-size:0;", "font-size:0px"),
-    *("left:-99", "top:-99", "text-indent:-99", "clip:rect(0", "max-height:0;", "height:0;"),
-)
 
 
 class Reading(HTMLParser):
@@ -75,10 +57,10 @@ class Reading(HTMLParser):
         """Take an element up."""
         given = {name: value or "" for name, value in attrs}
         self._told(tag, given)
-        for old in _CLOSES.get(tag, ()):
-            if self._opened[old] and self._is_near(old, tag):
+        for old in CLOSES.get(tag, ()):
+            if self._opened[old] and is_near((name for name, _ in reversed(self._open)), old, tag):
                 self.handle_endtag(old)
-        if tag not in _VOID:
+        if tag not in VOID:
             self._enter(tag, given)
         if self._is_seen:
             self._begin(tag, given)
@@ -117,23 +99,11 @@ class Reading(HTMLParser):
     def _is_seen(self) -> bool:
         return not (self._on["hidden"] or self._on["unseen"] or self._titling)
 
-    def _is_near(self, old: str, new: str) -> bool:
-        """Return whether an open element is ended by a new one: not through a list or table that stands between."""
-        if len(self._open) > limits.WEB_DEPTH:
-            return False
-        walls = ("ul", "ol", "table") if new in ("li", "td", "th", "tr") else ("div", "td", "section")
-        for name, _ in reversed(self._open):
-            if name == old:
-                return True
-            if name in walls:
-                return False
-        return False
-
     def _enter(self, tag: str, given: Mapping[str, str]) -> None:
         switched = ""
         if tag in _UNSEEN:
             switched = "unseen"
-        elif _is_hidden(given):
+        elif is_hidden(given):
             switched = "hidden"
         elif tag in _AROUND:
             switched = "around"
@@ -222,16 +192,6 @@ _ENDING = {
     "tr": Blocks.close_row,
     "table": Blocks.close_table,
 }
-
-
-def _is_hidden(given: Mapping[str, str]) -> bool:
-    if "hidden" in given or given.get("aria-hidden", "").lower() == "true":
-        return True
-    style = given.get("style", "")
-    if not style:
-        return False
-    written = "".join(style[: limits.WEB_LINK_CHARS].lower().split()) + ";"
-    return any(way in written for way in _HIDING)
 
 
 def _joined(base: str, href: str) -> str:
