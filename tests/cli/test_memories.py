@@ -46,6 +46,50 @@ async def test_a_memory_is_added_found_edited_forgotten_and_brought_back(home: P
     assert len((await run(home, "list")).lines) == 3
 
 
+async def test_a_topic_is_named_as_people_name_it_and_takes_its_memories_along(home: Path) -> None:
+    await asyncio.to_thread(pilothouse, home, "topic", "create", "Garden")
+    topics = json.loads((await asyncio.to_thread(pilothouse, home, "topic", "list", "--json")).out)["topics"]
+    added = await run(home, "add", "The gate is blue.", "--topic", "garden")
+    assert added.code == 0, added
+    for name in ("Garden", topics[0]["id"]):
+        assert [line.split()[0] for line in (await run(home, "list", "--topic", name)).lines[1:]] == added.lines
+        assert [
+            line.split()[0] for line in (await run(home, "search", "gate", "--topic", name)).lines[1:]
+        ] == added.lines
+    await asyncio.to_thread(pilothouse, home, "topic", "remove", "Garden")
+    assert (await run(home, "list")).lines == []
+    assert json.loads((await run(home, "export")).out) == {"memories": []}
+    await asyncio.to_thread(pilothouse, home, "topic", "restore", topics[0]["id"])
+    assert [line.split()[0] for line in (await run(home, "list")).lines[1:]] == added.lines
+
+
+async def test_an_edit_tells_what_it_may_contradict(home: Path) -> None:
+    [one] = (await run(home, "add", "The staging server listens on port 8080.")).lines
+    [two] = (await run(home, "add", "Bananas are yellow.")).lines
+    done = await run(home, "edit", two, "--text", "The staging server listens on port 8081.")
+    assert f"It may contradict {one}: The staging server listens on port 8080." in done.err
+    assert "contradict" not in (await run(home, "edit", two, "--tag", "work")).err
+    # What is forgotten contradicts nothing.
+    await run(home, "forget", one)
+    again = await run(home, "edit", two, "--text", "The staging server listens on port 8081.")
+    assert (again.code, "contradict" in again.err) == (0, False)
+
+
+async def test_a_search_without_a_model_says_that_words_were_searched_and_why(home: Path) -> None:
+    await run(home, "add", "Tea, not coffee.")
+    config = home / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"embeddings": {"source": "off"}}))
+    for words in ("coffee", "zebra"):
+        done = await run(home, "search", words)
+        assert done.code == 0, done
+        assert (
+            done.err.splitlines()[-1]
+            == "Texts are searched by their words: finding by meaning is switched off in Settings."
+        )
+    found = json.loads((await run(home, "search", "tea", "--json")).out)
+    assert (found["byMeaning"], "switched off" in found["meaningNote"]) == (False, True)
+
+
 async def test_memories_are_written_into_a_file_that_is_not_overwritten(home: Path, tmp_path: Path) -> None:
     await run(home, "add", "Tea, not coffee.", "--title", "Drink")
     file = tmp_path / "memories.md"
@@ -61,6 +105,11 @@ async def test_memories_are_written_into_a_file_that_is_not_overwritten(home: Pa
     [
         (("add", " "), "There is nothing to remember"),
         (("add", "x", "--folder", "/a", "--topic", "t"), "A memory has one place."),
+        (("add", "x", "--folder", "/nonexistent/shop"), "There is no folder /nonexistent/shop."),
+        (("edit", "00000000", "--folder", "/nonexistent/shop"), "There is no folder /nonexistent/shop."),
+        (("add", "x", "--topic", "Gardn"), "There is no topic “Gardn”."),
+        (("list", "--topic", "Gardn"), "There is no topic “Gardn”."),
+        (("search", "x", "--topic", "Gardn"), "There is no topic “Gardn”."),
         (("forget", "00000000"), "There is no such memory."),
         (("edit", "00000000"), "There is nothing to change."),
         (("search", "x" * 3_000), "A search has at most 2,000 characters."),

@@ -196,6 +196,47 @@ async def test_a_conversation_takes_its_own_memories_along_for_good(remembered: 
     assert await remembered.texts() == ["For everyone of mine."]
 
 
+async def test_what_is_in_a_deleted_topic_is_hidden_until_the_topic_is_back(
+    remembered: Remembered, store: Store
+) -> None:
+    topic = await store.add_topic(OWNER, "Garden", "")
+    place = Scope(kind="topic", id=topic.id)
+    caller = await a_caller(remembered, topic=topic.id)
+    stored = await caller.stored("The hound sleeps in the shed.", scope="topic")
+    other = await remembered.say("Roses are cut in March.", place)
+    await remembered.service.forget(OWNER, other.memory.key)
+
+    async def seen() -> list[bool]:
+        """Return whether anything shows it, each way to read it for itself."""
+        service = remembered.service
+        files = [await service.export(OWNER, kind) for kind in ("json", "markdown")]
+        return [
+            bool(await remembered.texts()),
+            bool((await service.list(OWNER, MemoryFilter(kind="topic", scope=topic.id))).memories),
+            bool((await service.list(OWNER, MemoryFilter(forgotten=True))).memories),
+            bool(await remembered.found("hound")),
+            bool((await service.search(OWNER, "puppy", MemoryFilter(kind="topic", scope=topic.id))).matches),
+            bool((await service.collections(OWNER)).memories),
+            bool(await store.memories_by_key(OWNER, [stored.key], None)),
+            bool(await remembered.stored.current(caller.conversation.id)),
+            await store.has_memories(OWNER),
+            *[b"hound" in b"".join([chunk async for chunk in file.chunks]) for file in files],
+        ]
+
+    everything = await seen()
+    assert all(everything)
+    await store.delete_topic(OWNER, topic.id)
+    assert not any(await seen())
+    for doing in (remembered.service.get, remembered.service.forget, remembered.service.restore):
+        for key in (stored.short, other.memory.key):
+            with pytest.raises(PilothouseError, match="There is no such memory"):
+                await doing(OWNER, key)
+    with pytest.raises(PilothouseError, match="no such topic"):
+        await remembered.say("The hound sleeps in the shed.", place)
+    await store.restore_topic(OWNER, topic.id)
+    assert await seen() == everything
+
+
 async def test_memories_leave_as_json_and_as_markdown(remembered: Remembered) -> None:
     await remembered.say("Tea, not coffee.", title="Drink", tags=("taste",))
     await remembered.say("The canary of another.", owner="other")

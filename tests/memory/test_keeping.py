@@ -93,6 +93,54 @@ async def test_a_memory_that_replaces_another_takes_its_place(remembered: Rememb
     assert await remembered.texts() == []
 
 
+async def test_a_title_that_was_made_from_a_text_follows_the_text(remembered: Remembered) -> None:
+    caller = await a_caller(remembered)
+    made = (await remembered.say("Lunch is at noon.")).memory
+    patch = MemoryPatch(text="Lunch is at one.")
+    assert (await remembered.service.update(OWNER, made.key, patch)).title == "Lunch is at one."
+    # A form sends the title along, although nobody changed it.
+    patch = MemoryPatch(text="Lunch is at two.", title="Lunch is at one.")
+    assert (await remembered.service.update(OWNER, made.key, patch)).title == "Lunch is at two."
+    await caller.call("update_memory", id=made.key, content="Lunch is at three.")
+    [after] = (await remembered.service.list(OWNER)).memories
+    assert (after.title, after.text) == ("Lunch is at three.", "Lunch is at three.")
+    # One that someone gave stays.
+    await remembered.service.update(OWNER, after.key, MemoryPatch(title="Meals"))
+    assert (await remembered.service.update(OWNER, after.key, MemoryPatch(text="Lunch is late."))).title == "Meals"
+    await caller.call("update_memory", id=after.key, content="Lunch is never.")
+    assert [memory.title for memory in (await remembered.service.list(OWNER)).memories] == ["Meals"]
+
+
+async def test_other_words_are_looked_through_for_contradictions_again(remembered: Remembered) -> None:
+    port = "The staging server listens on port {}.".format
+    one = (await remembered.say(port(8080))).memory
+    two = (await remembered.say("Bananas are yellow.")).memory
+    after = await remembered.service.update(OWNER, two.key, MemoryPatch(text=port(8081)))
+    assert after.doubts == (one.key,)
+    # The same text again changes nothing about that; what contradicts nothing ends it.
+    assert (await remembered.service.update(OWNER, two.key, MemoryPatch(text=port(8081)))).doubts == (one.key,)
+    assert (await remembered.service.update(OWNER, two.key, MemoryPatch(text="Bananas are blue."))).doubts == ()
+    caller = await a_caller(remembered)
+    changed = await caller.call("update_memory", id=two.key, content=port(8082))
+    assert "may contradict" in changed.text
+    assert one.short in changed.text
+    assert changed.data["memory"]["doubts"] == 1
+
+
+async def test_a_doubt_follows_a_memory_that_takes_the_place_of_another(remembered: Remembered) -> None:
+    port = "The staging server listens on port {}.".format
+    caller = await a_caller(remembered)
+    one, two = (await remembered.say(port(8080))).memory, (await remembered.say(port(8081))).memory
+    assert two.doubts == (one.key,)
+    changed = await caller.call("update_memory", id=one.key, content="Staging: see the other page.")
+    instead = changed.data["memory"]["key"]
+    assert (await remembered.service.get(OWNER, two.key)).doubts == (instead,)
+    # Where the new one is found to contradict the other, it is said once.
+    changed = await caller.call("update_memory", id=instead, content=port(8082))
+    last = await remembered.service.get(OWNER, changed.data["memory"]["key"])
+    assert (last.doubts, (await remembered.service.get(OWNER, two.key)).doubts) == ((two.key,), ())
+
+
 async def test_what_another_conversation_stored_cannot_be_touched_from_here(remembered: Remembered) -> None:
     mine, theirs = await a_caller(remembered), await a_caller(remembered)
     memory = await theirs.stored("Only theirs.")

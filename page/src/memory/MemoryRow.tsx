@@ -4,7 +4,7 @@ import { PencilIcon, TrashIcon, UndoIcon, WarningIcon } from "../shell/icons";
 import { itemPath, navigate } from "../shell/router";
 import { memories, type Memory, type MemoryCollection, type MemoryMatch } from "./memories";
 import classes from "./Memory.module.css";
-import { oldness, placeName, saidBy } from "./words";
+import { oldness, placeName, recalled, saidBy } from "./words";
 
 /** Where a memory came from, as a link that opens it. */
 function Origin({ memory }: { memory: Memory }) {
@@ -61,7 +61,7 @@ function Facts({ match, collections }: { match: MemoryMatch; collections: readon
       <span>{placeName(memory.scope, collections)}</span>
       <span>{saidBy(memory)}</span>
       <span>{oldness(memory)}</span>
-      {memory.uses > 0 && <span>{`recalled ${memory.uses} times`}</span>}
+      {memory.uses > 0 && <span>{recalled(memory)}</span>}
       {typeof likeness === "number" && <span>{`likeness ${likeness.toFixed(2)}`}</span>}
       <Origin memory={memory} />
     </p>

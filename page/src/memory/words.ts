@@ -31,6 +31,9 @@ export const placeKey = ({ kind, id }: Scope): string => `${kind} ${id}`;
 /** Return how long ago a memory was changed. */
 export const oldness = ({ updatedAt }: Pick<Memory, "updatedAt">): string => `${age(hostNow() / 1000 - updatedAt)} ago`;
 
+/** Return how often a memory was recalled. */
+export const recalled = ({ uses }: Pick<Memory, "uses">): string => (uses === 1 ? "recalled once" : `recalled ${uses} times`);
+
 const here: Record<MemoryUse["scope"], string> = {
   conversation: "for this conversation",
   topic: "for this topic",

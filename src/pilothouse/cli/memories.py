@@ -16,10 +16,11 @@ from pilothouse.cli.options import AsJson, Replace, command, given, new_app, req
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import messages, one_line, output
 from pilothouse.connection import connect_host
+from pilothouse.host.named_topics import topic_named
 from pilothouse.types import limits
 from pilothouse.types.durations import age_of
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.host import LOCAL_OWNER
+from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.memories import Memory, MemoryFilter, MemoryFormat, MemoryPatch, NewMemory
 from pilothouse.types.paging import Page
 from pilothouse.types.scopes import EVERYWHERE, Scope
@@ -34,20 +35,32 @@ Folder = Annotated[
 Conversation = Annotated[
     str | None, typer.Option("--conversation", metavar="ID", help="Seen in this conversation.", show_default=False)
 ]
-Topic = Annotated[str | None, typer.Option("--topic", metavar="ID", help="Seen in this topic.", show_default=False)]
+Topic = Annotated[
+    str | None, typer.Option("--topic", metavar="TOPIC", help="Seen in this topic: its name or id.", show_default=False)
+]
 _SAID_BY = {"person": "you", "agent": "agent", "stranger": "agent, perhaps a stranger’s words"}
 
 
-def _scope(folder: str | None, conversation: str | None, topic: str | None) -> Scope | None:
+async def _scope(api: ClientApi, folder: str | None, conversation: str | None, topic: str | None) -> Scope | None:
     """Return the place that was named; None for none."""
     named = [each for each in (folder, conversation, topic) if each is not None]
     if len(named) > 1:
         raise PilothouseError("bad_request", "A memory has one place.", fix="Name a folder, a conversation or a topic.")
     if folder is not None:
-        return Scope(kind="folder", id=os.path.abspath(os.path.expanduser(folder)))
+        return Scope(kind="folder", id=_whole_path(folder))
     if conversation is not None:
         return Scope(kind="conversation", id=conversation)
-    return Scope(kind="topic", id=topic) if topic is not None else None
+    return Scope(kind="topic", id=(await topic_named(api, topic)).id) if topic is not None else None
+
+
+def _whole_path(folder: str) -> str:
+    return os.path.abspath(os.path.expanduser(folder))
+
+
+def _check_folder(folder: str | None) -> None:
+    """Raise one sentence unless a folder to remember something for is there; what is remembered is read without it."""
+    if folder is not None and not os.path.isdir(path := _whole_path(folder)):
+        raise PilothouseError("bad_request", f"There is no folder {path}.", fix="Make it first, or name another one.")
 
 
 def _filter(scope: Scope | None, *, forgotten: bool = False) -> MemoryFilter:
@@ -79,8 +92,8 @@ async def list_memories(
     json: AsJson = False,
 ) -> int:
     """List what is remembered, the newest first."""
-    wanted = _filter(_scope(folder, conversation, topic), forgotten=forgotten)
     async with connect_host() as api:
+        wanted = _filter(await _scope(api, folder, conversation, topic), forgotten=forgotten)
         page = await api.memories.list(LOCAL_OWNER, wanted, Page(limit))
     if json:
         output().json(page)
@@ -104,11 +117,14 @@ async def search(
     if len(query) > limits.MEMORY_QUERY_CHARS:
         raise PilothouseError("bad_request", f"A search has at most {limits.MEMORY_QUERY_CHARS:,} characters.")
     async with connect_host() as api:
-        found = await api.memories.search(LOCAL_OWNER, query, _filter(_scope(folder, conversation, topic)))
+        wanted = _filter(await _scope(api, folder, conversation, topic))
+        found = await api.memories.search(LOCAL_OWNER, query, wanted)
     if json:
         output().json(found)
         return 0
     _show([match.memory for match in found.matches], "Nothing is remembered about that.")
+    if not found.by_meaning:
+        messages().line(one_line(found.meaning_note or "Texts were searched by their words."), "dim")
     return 0
 
 
@@ -122,16 +138,33 @@ async def add(
     topic: Topic = None,
 ) -> int:
     """Remember something, everywhere unless you name a place, and print its id."""
-    scope = _scope(folder, conversation, topic) or EVERYWHERE
     async with connect_host() as api:
+        scope = await _scope(api, folder, conversation, topic) or EVERYWHERE
+        _check_folder(folder)
         body = NewMemory(text=text, title=title, tags=tuple(tag or ()), scope=scope)
         kept = await api.memories.create(LOCAL_OWNER, body)
     output().line(kept.memory.short)
     if kept.outcome != "kept":
         messages().line(one_line(f"“{kept.memory.title}” says that already."), "yellow")
-    for older in kept.contradicts:
-        messages().line(one_line(f"It may contradict {older.short}: {_said(older)}"), "yellow")
+    _show_contradicted(kept.contradicts)
     return 0
+
+
+async def _doubted(api: ClientApi, memory: Memory) -> list[Memory]:
+    found = []
+    for key in memory.doubts:
+        try:
+            found.append(await api.memories.get(LOCAL_OWNER, key))
+        except PilothouseError as error:
+            # What is forgotten contradicts nothing.
+            if error.code != "not_found":
+                raise
+    return found
+
+
+def _show_contradicted(others: Sequence[Memory]) -> None:
+    for other in others:
+        messages().line(one_line(f"It may contradict {other.short}: {_said(other)}"), "yellow")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,16 +183,19 @@ class MemoryForm:
 async def edit(memory: MemoryId, form: MemoryForm) -> int:
     """Change a memory."""
     require_change(form, "pilothouse memory edit")
-    patch = MemoryPatch(
-        text=form.text,
-        title=form.title,
-        tags=tuple(form.tag) if form.tag else None,
-        scope=EVERYWHERE if form.everywhere else _scope(form.folder, None, None),
-        vouched=form.vouch,
-    )
+    _check_folder(form.folder)
     async with connect_host() as api:
+        patch = MemoryPatch(
+            text=form.text,
+            title=form.title,
+            tags=tuple(form.tag) if form.tag else None,
+            scope=EVERYWHERE if form.everywhere else await _scope(api, form.folder, None, None),
+            vouched=form.vouch,
+        )
         after = await api.memories.update(LOCAL_OWNER, memory, patch)
+        doubted = await _doubted(api, after) if form.text is not None else []
     messages().line(one_line(f"Changed “{after.title}”."))
+    _show_contradicted(doubted)
     return 0
 
 

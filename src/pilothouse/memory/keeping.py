@@ -76,12 +76,15 @@ class Keeper:
 
     async def _replaced(self, owner: str, memory: Memory, key: str) -> MemoryKept:
         older = await self._kept.memory(owner, key)
+        memory = msgspec.structs.replace(memory, title=_title(older, memory.title, memory.text))
+        others = _doubtful(memory, await self._compared(owner, memory, older.key))
+        memory = msgspec.structs.replace(memory, doubts=tuple(each.key for each in others))
         await self._kept.merge_memories(owner, memory, [older.key], time.time())
         self._changed(memory, older)
         await self._mark(owner, older, forgotten=True)
-        return MemoryKept(memory=memory)
+        return MemoryKept(memory=memory, contradicts=others)
 
-    async def _compared(self, owner: str, memory: Memory) -> list[tuple[Memory, float]]:
+    async def _compared(self, owner: str, memory: Memory, instead_of: str = "") -> list[tuple[Memory, float]]:
         """Return what is most like a memory where it would stand, and how alike; nothing where that takes too long."""
         words = MemoryWords(f"{memory.title}\n{memory.text}", (memory.scope,), limits.MEMORY_SAME_SUBJECT)
         try:
@@ -94,6 +97,7 @@ class Keeper:
         return [
             (match.memory, max(match.likeness or 0.0, texts.in_common(said, bare(match.memory))))
             for match in found.matches
+            if match.memory.key not in (memory.key, instead_of)
         ]
 
     async def search(self, owner: str, words: MemoryWords) -> MemorySearch:
@@ -111,9 +115,13 @@ class Keeper:
 
     async def change(self, owner: str, key: str, patch: MemoryPatch) -> Memory:
         now = time.time()
-        known = (await self._kept.memory(owner, key)).key
-        change = lambda memory: self._without_secrets(_patched(memory, patch, now))  # noqa: E731
-        after = await self._kept.change_memory(owner, known, change)
+        before = await self._kept.memory(owner, key)
+        said = self._without_secrets(_patched(before, patch, now))
+        doubts = None
+        if said.text != before.text:
+            doubts = tuple(each.key for each in _doubtful(said, await self._compared(owner, said)))
+        change = lambda memory: self._without_secrets(_patched(memory, patch, now, doubts))  # noqa: E731
+        after = await self._kept.change_memory(owner, before.key, change)
         self._changed(after)
         return after
 
@@ -254,17 +262,24 @@ def _shares(one: Memory, other: Memory) -> bool:
     return len(mine & theirs) > 1 and texts.in_common(mine, theirs) >= limits.MEMORY_SHARED_WORDS
 
 
-def _patched(memory: Memory, patch: MemoryPatch, now: float) -> Memory:
+def _title(before: Memory, wanted: str | None, text: str) -> str:
+    """Return the title beside a text that may be another: one that was made from the text is made anew."""
+    if wanted is not None and wanted != before.title:
+        return texts.title_of(wanted, text)
+    return texts.title_of("" if before.title == texts.title_of("", before.text) else before.title, text)
+
+
+def _patched(memory: Memory, patch: MemoryPatch, now: float, doubts: tuple[str, ...] | None = None) -> Memory:
     text = memory.text if patch.text is None else texts.cleaned(patch.text)
     return msgspec.structs.replace(
         memory,
         text=text,
-        title=memory.title if patch.title is None else texts.title_of(patch.title, text),
+        title=_title(memory, patch.title, text),
         tags=memory.tags if patch.tags is None else texts.tags_of(patch.tags),
         scope=memory.scope if patch.scope is None else _checked(patch.scope),
         says="person" if patch.vouched else memory.says,
         tainted=memory.tainted and not patch.vouched,
-        doubts=() if patch.settled or patch.text is not None else memory.doubts,
+        doubts=() if patch.settled else memory.doubts if doubts is None else doubts,
         updated_at=now,
     )
 

@@ -25,11 +25,14 @@ class RecentMemories:
         known = self._known.get(conversation_id)
         if known is None:
             asked = self._forgotten
-            known = await self._records.memories_of_conversation(conversation_id, since)
+            known = await self._records.memories_of_conversation(conversation_id, since, hidden=True)
             if asked == self._forgotten:
                 self._known[conversation_id] = known
                 if len(self._known) > limits.TODO_LISTS_KEPT:
                     self._known.popitem(last=False)
+        if any(memory.scope.kind == "topic" for memory in known):
+            # Their topic may have been deleted, or brought back, since.
+            known = await self._records.memories_of_conversation(conversation_id, since)
         return [memory for memory in known if memory.created_at > since]
 
     def forget(self, conversation_id: str | None = None) -> None:

@@ -46,6 +46,7 @@ class MemorySearcher:
                 for key in ranked
             ),
             by_meaning=near is not None,
+            meaning_note="" if near is not None else (await self.meaning.view()).message,
         )
 
 

@@ -33,14 +33,21 @@ _PUT = Statement(
 )
 # Of its own: the index of words is written anew only when there are others.
 _PUT_TEXT = Statement("UPDATE memories SET text = :text WHERE key = :key AND text <> :text")
-_BY_KEY = Statement("SELECT body FROM memories WHERE owner = :owner AND key = :key")
-_BY_SHORT = Statement("SELECT body FROM memories WHERE owner = :owner AND key LIKE :short LIMIT 2")
-_SAME = Statement(
-    "SELECT body FROM memories WHERE owner = :owner AND scope_kind = :scope_kind AND scope = :scope "
-    "AND digest = :digest AND forgotten_at IS NULL AND key <> :key LIMIT 1"
+# What is in a topic that was deleted is hidden until the topic is brought back, or gone for good.
+_SEEN = (
+    "(m.scope_kind <> 'topic' OR NOT EXISTS (SELECT 1 FROM topics h WHERE h.id = m.scope AND h.deleted_at IS NOT NULL))"
 )
+_ALL = "SELECT m.body FROM memories m WHERE"
+_BODIES = f"{_ALL} {_SEEN} AND"
+_BY_KEY = Statement(f"{_BODIES} m.owner = :owner AND m.key = :key")
+_BY_SHORT = Statement(f"{_BODIES} m.owner = :owner AND m.key LIKE :short LIMIT 2")
+_SAME = Statement(
+    f"{_BODIES} m.owner = :owner AND m.scope_kind = :scope_kind AND m.scope = :scope "
+    "AND m.digest = :digest AND m.forgotten_at IS NULL AND m.key <> :key LIMIT 1"
+)
+_IN_SCOPE = Statement(f"{_ALL} m.owner = :owner AND m.scope_kind = :scope_kind AND m.scope = :scope")
 _COUNT = Statement("SELECT count(*) FROM memories WHERE owner = :owner AND forgotten_at IS NULL")
-_ANY = Statement("SELECT 1 FROM memories WHERE owner = :owner AND forgotten_at IS NULL LIMIT 1")
+_ANY = Statement(f"{_BODIES} m.owner = :owner AND m.forgotten_at IS NULL LIMIT 1")
 _COUNT_HERE = Statement(
     "SELECT count(*) FROM memories WHERE owner = :owner AND scope_kind = :scope_kind AND scope = :scope "
     "AND forgotten_at IS NULL"
@@ -48,22 +55,25 @@ _COUNT_HERE = Statement(
 _LOCK = Statement("SELECT pg_advisory_xact_lock(hashtextextended(:owner, 11))")
 _TOPIC = Statement("SELECT 1 FROM topics WHERE id = :scope AND owner = :owner AND deleted_at IS NULL")
 _CONVERSATION = Statement("SELECT 1 FROM conversations WHERE id = :scope AND owner = :owner AND deleted_at IS NULL")
-_STORED_IN = Statement(
-    "SELECT body FROM memories WHERE origin = :id AND created_at > :since AND forgotten_at IS NULL ORDER BY created_at"
-)
+_STORED_IN = {
+    hidden: Statement(
+        f"{which} m.origin = :id AND m.created_at > :since AND m.forgotten_at IS NULL ORDER BY m.created_at"
+    )
+    for hidden, which in ((False, _BODIES), (True, _ALL))
+}
 _LISTED = (
-    "SELECT body FROM memories WHERE owner = :owner AND {state} {scopes} "
-    "AND (updated_at < :at OR (updated_at = :at AND key < :key)) ORDER BY updated_at DESC, key DESC LIMIT :limit"
+    _BODIES + " m.owner = :owner AND {state} {scopes} AND (m.updated_at < :at "
+    "OR (m.updated_at = :at AND m.key < :key)) ORDER BY m.updated_at DESC, m.key DESC LIMIT :limit"
 )
-_STATES = {False: "forgotten_at IS NULL", True: "forgotten_at IS NOT NULL"}
+_STATES = {False: "m.forgotten_at IS NULL", True: "m.forgotten_at IS NOT NULL"}
 _FOUND = {
     # Only of the best the whole row is read.
     "sqlite": "SELECT b.body FROM (SELECT m.id AS id, memory_words.rank AS rank FROM memory_words "
     "JOIN memories m ON m.id = memory_words.rowid "
-    "WHERE memory_words MATCH :words AND m.owner = :owner AND m.forgotten_at IS NULL {scopes} "
+    "WHERE memory_words MATCH :words AND m.owner = :owner AND m.forgotten_at IS NULL AND {seen} {scopes} "
     "ORDER BY memory_words.rank LIMIT :limit) AS found JOIN memories b ON b.id = found.id ORDER BY found.rank",
     "postgresql": "SELECT m.body FROM memories m WHERE to_tsvector('simple', m.text) @@ to_tsquery('simple', :words) "
-    "AND m.owner = :owner AND m.forgotten_at IS NULL {scopes} "
+    "AND m.owner = :owner AND m.forgotten_at IS NULL AND {seen} {scopes} "
     "ORDER BY ts_rank(to_tsvector('simple', m.text), to_tsquery('simple', :words)) DESC, m.key LIMIT :limit",
 }
 _SIZES = (
@@ -71,7 +81,7 @@ _SIZES = (
     "max(m.updated_at) FROM memories m "
     "LEFT JOIN conversations c ON m.scope_kind = 'conversation' AND c.id = m.scope AND c.owner = m.owner "
     "LEFT JOIN topics t ON m.scope_kind = 'topic' AND t.id = m.scope AND t.owner = m.owner "
-    "WHERE m.owner = :owner AND m.forgotten_at IS NULL {scopes} "
+    "WHERE m.owner = :owner AND m.forgotten_at IS NULL AND {seen} {scopes} "
     "GROUP BY m.scope_kind, m.scope, c.title, t.name ORDER BY count(*) DESC, m.scope_kind, m.scope LIMIT :limit"
 )
 _GONE = Statement("SELECT key FROM memories WHERE forgotten_at < :before")
@@ -131,12 +141,27 @@ def change(
 def merge(connection: Connection, owner: str, memory: Memory, keys: Sequence[str], at: float) -> None:
     """Forget these and keep one in their place, all or nothing."""
     _take_turns(connection, owner)
-    for key in keys:
-        one = get(connection, owner, key)
+    gone = [get(connection, owner, key) for key in keys]
+    for one in gone:
         _put(connection, owner, msgspec.structs.replace(one, forgotten_at=at))
+    for scope in {one.scope for one in gone}:
+        _doubt_instead(connection, owner, scope, frozenset(one.key for one in gone), memory)
     _, new = add(connection, owner, memory)
     if not new:
         raise PilothouseError("conflict", "Another memory says the same there already.", fix="Merge that one, too.")
+
+
+def _doubt_instead(connection: Connection, owner: str, scope: Scope, gone: frozenset[str], memory: Memory) -> None:
+    """Let what may contradict these say so of the one in their place, unless that one says so itself."""
+    for body in _IN_SCOPE.column(connection, {"owner": owner, "scope_kind": scope.kind, "scope": scope.id}):
+        if not any(key.encode() in body for key in gone):
+            continue
+        one = _decoder.decode(body)
+        if one.key in gone or not gone & set(one.doubts):
+            continue
+        others = [key for key in one.doubts if key not in gone]
+        doubts = others if one.key in memory.doubts else [*others, memory.key]
+        _put(connection, owner, msgspec.structs.replace(one, doubts=tuple(doubts)))
 
 
 def used(connection: Connection, owner: str, keys: Sequence[str], at: float) -> None:
@@ -154,9 +179,9 @@ def listed(connection: Connection, owner: str, wanted: MemoryFilter, page: Page)
     values: dict[str, object] = {"owner": owner, "at": at, "key": key, "limit": page.limit + 1}
     scopes = ""
     if wanted.kind is not None:
-        scopes, values = "AND scope_kind = :kind", values | {"kind": wanted.kind}
+        scopes, values = "AND m.scope_kind = :kind", values | {"kind": wanted.kind}
         if wanted.scope:
-            scopes, values = f"{scopes} AND scope = :scope", values | {"scope": wanted.scope}
+            scopes, values = f"{scopes} AND m.scope = :scope", values | {"scope": wanted.scope}
     bodies = _statement(_LISTED.format(state=_STATES[wanted.forgotten], scopes=scopes)).column(connection, values)
     found = [_decoder.decode(body) for body in bodies[: page.limit]]
     more = cursor_of(found[-1].updated_at, found[-1].key) if len(bodies) > page.limit else None
@@ -171,9 +196,9 @@ def find(
     asked = " OR ".join(f'"{word}"*' for word in words) if dialect == "sqlite" else " | ".join(f"{w}:*" for w in words)
     if not asked:
         return ()
-    condition, values = _in_scopes(scopes, "m.")
+    condition, values = _in_scopes(scopes)
     values |= {"owner": owner, "words": asked, "limit": most}
-    statement = _statement(_FOUND[dialect].format(scopes=condition))
+    statement = _statement(_FOUND[dialect].format(seen=_SEEN, scopes=condition))
     return [_decoder.decode(body) for body in statement.column(connection, values)]
 
 
@@ -190,9 +215,10 @@ def by_key(
     return found
 
 
-def stored_in(connection: Connection, conversation_id: str, since: float) -> Sequence[Memory]:
-    """Return what a conversation stored since a time, oldest first."""
-    return [_decoder.decode(body) for body in _STORED_IN.column(connection, {"id": conversation_id, "since": since})]
+def stored_in(connection: Connection, conversation_id: str, since: float, *, hidden: bool = False) -> Sequence[Memory]:
+    """Return what a conversation stored since a time, oldest first; what a deleted topic hides on request."""
+    bodies = _STORED_IN[hidden].column(connection, {"id": conversation_id, "since": since})
+    return [_decoder.decode(body) for body in bodies]
 
 
 def there_are(connection: Connection, owner: str) -> bool:
@@ -202,13 +228,13 @@ def there_are(connection: Connection, owner: str) -> bool:
 
 def sizes(connection: Connection, owner: str, scopes: Sequence[Scope] | None) -> Sequence[MemoryCollection]:
     """Count what is remembered by scope, the largest first."""
-    condition, values = _in_scopes(scopes, "m.")
+    condition, values = _in_scopes(scopes)
     values |= {"owner": owner, "limit": limits.MEMORY_COLLECTIONS}
     return [
         MemoryCollection(
             scope=Scope(kind=kind, id=scope), name=name, memories=count, bytes=int(size), updated_at=updated
         )
-        for kind, scope, name, count, size, updated in _statement(_SIZES.format(scopes=condition)).rows(
+        for kind, scope, name, count, size, updated in _statement(_SIZES.format(seen=_SEEN, scopes=condition)).rows(
             connection, values
         )
     ]
@@ -288,14 +314,14 @@ def _origin(memory: Memory) -> str:
     return memory.origin.conversation_id
 
 
-def _in_scopes(scopes: Sequence[Scope] | None, table: str) -> tuple[str, dict[str, object]]:
+def _in_scopes(scopes: Sequence[Scope] | None) -> tuple[str, dict[str, object]]:
     """Return the condition that a memory is in one of these scopes, and its values; none of them finds nothing."""
     if scopes is None:
         return "", {}
     values: dict[str, object] = {}
     tests = []
     for number, scope in enumerate(scopes):
-        tests.append(f"({table}scope_kind = :kind{number} AND {table}scope = :scope{number})")
+        tests.append(f"(m.scope_kind = :kind{number} AND m.scope = :scope{number})")
         values |= {f"kind{number}": scope.kind, f"scope{number}": scope.id}
     return f"AND ({' OR '.join(tests) or '1 = 0'})", values
 

@@ -232,12 +232,17 @@ class _Update(_Writing):
                 origin=MemoryOrigin(conversation_id=context.conversation_id, item_id=context.call_id),
                 replaces=memory.key,
             )
-            after = (await self._parts.keeper.keep(context.owner, draft)).memory
+            kept = await self._parts.keeper.keep(context.owner, draft)
         else:
-            after = await self._parts.keeper.change(context.owner, memory.key, MemoryPatch(tags=tags, scope=scope))
+            patch = MemoryPatch(tags=tags, scope=scope)
+            kept = MemoryKept(memory=await self._parts.keeper.change(context.owner, memory.key, patch))
+        after = kept.memory
         replaced = memory.key if after.key != memory.key else ""
-        shown = msgspec.structs.replace(_shown(after), outcome="changed", replaced=replaced)
-        return success(f"Changed: “{after.title}” [{after.short}].", {"memory": plain(shown)})
+        shown = msgspec.structs.replace(
+            _shown(after), outcome="changed", replaced=replaced, doubts=len(kept.contradicts)
+        )
+        said = [f"Changed: “{after.title}” [{after.short}].", *_contradictions(kept)]
+        return success("\n".join(said), {"memory": plain(shown)})
 
 
 class _Forget(_Writing):
@@ -323,12 +328,18 @@ def _told(kept: MemoryKept) -> str:
     if kept.outcome != "kept":
         how = "word for word" if kept.outcome == "known" else "in other words"
         return f"This is remembered already, {how}: “{memory.title}” [{memory.short}]. Nothing was stored."
-    said = [f"Stored in {_WHERE[memory.scope.kind]}: “{memory.title}” [{memory.short}]."]
-    if kept.contradicts:
-        said.append("It may contradict what was remembered before:")
-        said += [_line(older) for older in kept.contradicts]
-        said.append("If one of them is not true any more, forget it: forget_memory with its id.")
-    return "\n".join(said)
+    stored = f"Stored in {_WHERE[memory.scope.kind]}: “{memory.title}” [{memory.short}]."
+    return "\n".join([stored, *_contradictions(kept)])
+
+
+def _contradictions(kept: MemoryKept) -> list[str]:
+    if not kept.contradicts:
+        return []
+    return [
+        "It may contradict what was remembered before:",
+        *(_line(older) for older in kept.contradicts),
+        "If one of them is not true any more, forget it: forget_memory with its id.",
+    ]
 
 
 def _line(memory: Memory, likeness: float | None = None) -> str:

@@ -84,8 +84,9 @@ class MemorySearch(Frozen, frozen=True):
 
     query: str
     matches: tuple[MemoryMatch, ...]
-    # Whether it looked for meaning, too, or for words only.
+    # Whether it looked for meaning, too, or for words only, and why so.
     by_meaning: bool = False
+    meaning_note: str = ""
 
 
 class MemoryKept(Frozen, frozen=True):
@@ -242,8 +243,13 @@ class MemoryRecords(Protocol):
     ) -> dict[str, Memory]:
         """Return those that are remembered in these scopes."""
 
-    async def memories_of_conversation(self, conversation_id: str, since: float) -> Sequence[Memory]:
-        """Return what was stored in a conversation since a time and is remembered, oldest first."""
+    async def memories_of_conversation(
+        self, conversation_id: str, since: float, *, hidden: bool = False
+    ) -> Sequence[Memory]:
+        """Return what was stored in a conversation since a time and is remembered, oldest first.
+
+        What a deleted topic hides is there on request only.
+        """
 
     async def has_memories(self, owner: str) -> bool:
         """Return whether there is anything to find."""
