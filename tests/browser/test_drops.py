@@ -94,7 +94,10 @@ async def test_an_image_that_cannot_be_read_keeps_no_other_from_being_attached(
     await drop(page, page.get_by_role("main"), *map(str, broken), files["blue.png"], files["notes.txt"])
     await expect(page.get_by_role("list", name="Attached images").get_by_role("img")).to_have_count(1)
     said = [f"{path.name} is not a PNG, JPEG, GIF or WebP image that can be shown." for path in broken]
-    await expect(page.get_by_role("main").get_by_role("alert")).to_have_text(" ".join(said))
+    alert = page.get_by_role("main").get_by_role("alert")
+    await expect(alert).to_have_text(" ".join(said))
+    # Each is on its own line.
+    assert (await alert.inner_text()).split("\n") == said
     await page.get_by_role("button", name="Remove notes.txt").click()
     await page.get_by_role("button", name="Remove blue.png").click()
 
