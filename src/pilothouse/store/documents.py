@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,6 +32,7 @@ from pilothouse.types.paging import cursor_of, place_of
 from pilothouse.types.scopes import Scope, scopes_seen
 
 _decoder = msgspec.json.Decoder(Document)
+_Done = TypeVar("_Done")
 # Of what a deleted conversation or topic has nothing is seen, as of the conversation or topic itself.
 _SEEN = (
     "d.deleted_at IS NULL AND NOT (d.scope_kind = 'conversation' AND d.scope IN "
@@ -121,9 +122,19 @@ class StoredDocuments:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._changes = 0
+
+    @property
+    def changes(self) -> int:
+        return self._changes
+
+    async def _write(self, work: Callable[[Connection], _Done]) -> _Done:
+        done = await self._database.write(work)
+        self._changes += 1
+        return done
 
     async def add(self, owner: str, document: Document, file: bytes, passages: Sequence[Passage]) -> TakenDocument:
-        return await self._database.write(partial(_add, owner=owner, document=document, file=file, passages=passages))
+        return await self._write(partial(_add, owner=owner, document=document, file=file, passages=passages))
 
     async def alike(self, owner: str, scope: Scope, digest: str) -> Document | None:
         return await self._database.look(partial(_alike, owner=owner, scope=scope, digest=digest))
@@ -159,16 +170,16 @@ class StoredDocuments:
         return await self._database.look(lambda c: _seen_in(c, conversation_id, limit))
 
     async def change(self, owner: str, document_id: str, change: DocumentPatch) -> Document:
-        return await self._database.write(lambda c: _change(c, owner, document_id, change))
+        return await self._write(lambda c: _change(c, owner, document_id, change))
 
     async def copy(self, owner: str, document_id: str, scope: Scope) -> Document:
-        return await self._database.write(lambda c: _copy(c, owner, document_id, scope))
+        return await self._write(lambda c: _copy(c, owner, document_id, scope))
 
     async def delete(self, owner: str, document_id: str) -> None:
-        await self._database.write(lambda c: _mark(c, owner, document_id, time.time()) and None)
+        await self._write(lambda c: _mark(c, owner, document_id, time.time()) and None)
 
     async def restore(self, owner: str, document_id: str) -> Document:
-        return await self._database.write(lambda c: _mark(c, owner, document_id, None))
+        return await self._write(lambda c: _mark(c, owner, document_id, None))
 
     async def file(self, owner: str, document_id: str) -> bytes | None:
         found = await self._database.look(lambda c: _FILE.first(c, {"owner": owner, "id": document_id}))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+import time
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -40,6 +42,7 @@ from pilothouse.types.records import Records
 from pilothouse.types.scopes import Scope, scopes_seen, usual_scope
 from pilothouse.types.todos import Reminder
 from pilothouse.types.tool_names import DOCUMENTS
+from pilothouse.types.topics import SettingsNow
 
 _REMINDER = (Path(__file__).parent / "document_reminder.md").read_text().strip()
 _DOCUMENT_ID: JsonObject = {"type": "string", "description": "The id of a document, as search and list show it."}
@@ -250,14 +253,39 @@ def _read(document: Document, passages: Sequence[Passage], room: int) -> str:
     return "\n\n".join([*shown, f"[There is more: read on with{page} line={after.line}.]"])
 
 
-class DocumentReminders:
-    """Reminds of imported documents, so that none is imported again; implements the port `Reminders`."""
+class _Known(NamedTuple):
+    # What decides which documents a conversation sees, as it was then.
+    place: tuple[str | None, str | None, int]
+    until: float
+    seen: Sequence[Document]
+    total: int
 
-    def __init__(self, records: DocumentRecords) -> None:
+
+class DocumentReminders:
+    """Reminds of imported documents, so that none is imported again; implements the port `Reminders`.
+
+    A model is reminded before each of its answers, and what it sees hardly changes: the database is asked now and then.
+    """
+
+    def __init__(self, records: DocumentRecords, settings: SettingsNow) -> None:
         self._records = records
+        self._settings = settings
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+
+    async def _seen(self, conversation_id: str) -> tuple[Sequence[Document], int]:
+        settings = await self._settings.of(conversation_id)
+        place = (settings.topic_id, settings.working_directory, self._records.changes)
+        known = self._known.get(conversation_id)
+        if known is None or known.place != place or known.until < time.monotonic():
+            seen, count = await self._records.seen_in(conversation_id, limits.DOCUMENTS_REMINDED)
+            known = _Known(place, time.monotonic() + limits.DOCUMENTS_KNOWN, seen, count)
+            self._known[conversation_id] = known
+            if len(self._known) > limits.TODO_LISTS_KEPT:
+                self._known.popitem(last=False)
+        return known.seen, known.total
 
     async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
-        seen, count = await self._records.seen_in(conversation_id, limits.DOCUMENTS_REMINDED)
+        seen, count = await self._seen(conversation_id)
         if not seen:
             return ()
         left = count - len(seen)

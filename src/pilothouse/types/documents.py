@@ -159,6 +159,10 @@ class DocumentQuestion(msgspec.Struct, frozen=True):
 class DocumentRecords(Protocol):
     """What is asked of the database about documents."""
 
+    @property
+    def changes(self) -> int:
+        """Return how often this process has changed one."""
+
     async def add(self, owner: str, document: Document, file: bytes, passages: Sequence[Passage]) -> TakenDocument:
         """Keep a document, unless the same file is in its scope already."""
 

@@ -58,6 +58,8 @@ DOCUMENT_HIT_CHARS = 1_600
 DOCUMENT_READ_CHARS = 24_000
 # Documents that a reminder names; the rest is counted.
 DOCUMENTS_REMINDED = 20
+# How long it is taken for true what documents a conversation sees: those of other processes are noticed after that.
+DOCUMENTS_KNOWN = 10.0
 # What a model reads of the documents of one message; the rest it reads by calls.
 ATTACHED_CHARS = 24_000
 DOCUMENTS_PER_MESSAGE = 10
