@@ -32,11 +32,12 @@ from pilothouse.types.runs import Run
 from pilothouse.wiring import open_host
 from tests.support import invariants
 from tests.support.chatting import ME, Chat, chatting, database_of
+from tests.support.documents import png
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.waiting import eventually
 from tests.support.wire_writers import Say, Text
 
-PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 24).decode()
+PIXEL = base64.b64encode(png(1, 1)).decode()
 SLOW = [{"text": "one two three four five six seven", "pieces": 4, "every": 0.05}]
 LOOPING = [{"call": "think", "arguments": {"thoughts": "again"}}]
 
