@@ -88,7 +88,13 @@ async def test_what_was_kept_as_a_picture_and_is_too_large_to_be_drawn_is_told_o
     huge[16:24] = (50_000).to_bytes(4, "big") * 2
     conversation = studio.server.post("/api/conversations", {}, 201)["id"]
     studio.script("I see.")
-    tell(studio, conversation, "Look", bytes(huge))
+    tell(studio, conversation, "Look", a_png(5_000))
+
+    async def kept_before(route: Any) -> None:
+        # As it was kept before such pictures were refused.
+        await route.fulfill(body=bytes(huge), content_type="image/png")
+
+    await chat.page.route(PARTS, kept_before)
     await chat.go(f"/c/{conversation}")
     row = chat.rows("user_message").first
     await expect(row).to_contain_text("An image that cannot be shown.")
