@@ -171,3 +171,26 @@ async def test_a_prompt_is_written_chosen_and_put_into_the_box(
     assert chat.snapshot()["conversation"]["settings"]["systemPrompt"] == "You are Bess of the Gull."
     await page.get_by_role("button", name="Chat settings").click()
     await expect(settings.get_by_label("System prompt")).to_have_value("You are Bess of the Gull.")
+
+
+@pytest.mark.case("CHT-15")
+async def test_a_topics_page_has_its_documents_and_memories(own: Studio, browser_context: BrowserContext) -> None:
+    topic = own.server.post("/api/topics", {"name": "Harbour"}, 201)["id"]
+    scope = {"kind": "topic", "id": topic}
+    own.server.post(
+        "/api/memories", {"text": "The berth costs 280 kroner.", "title": "", "tags": [], "scope": scope}, 201
+    )
+    page = (await own.open(browser_context, f"/topic/{topic}")).page
+    await expect(page.get_by_role("region", name="Memories of this topic")).to_contain_text(
+        "The berth costs 280 kroner."
+    )
+    shelf = page.get_by_role("region", name="Documents of this topic")
+    await expect(shelf).to_contain_text("None yet.")
+    async with page.expect_file_chooser() as choosing:
+        await shelf.get_by_role("button", name="Add documents").click()
+    chosen = {"name": "tides.txt", "mimeType": "text/plain", "buffer": b"High water is at four."}
+    await (await choosing.value).set_files([chosen])  # type: ignore[list-item]
+    await expect(shelf.get_by_role("button", name="tides.txt")).to_be_visible()
+    assert await serious_problems(page) == []
+    await shelf.get_by_role("button", name="tides.txt").click()
+    await expect(page.get_by_role("dialog", name="Document")).to_contain_text("High water is at four.")
