@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import BrowserContext, expect
+from playwright.async_api import BrowserContext, FilePayload, expect
 
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
@@ -188,8 +188,8 @@ async def test_a_topics_page_has_its_documents_and_memories(own: Studio, browser
     await expect(shelf).to_contain_text("None yet.")
     async with page.expect_file_chooser() as choosing:
         await shelf.get_by_role("button", name="Add documents").click()
-    chosen = {"name": "tides.txt", "mimeType": "text/plain", "buffer": b"High water is at four."}
-    await (await choosing.value).set_files([chosen])  # type: ignore[list-item]
+    chosen = FilePayload(name="tides.txt", mimeType="text/plain", buffer=b"High water is at four.")
+    await (await choosing.value).set_files([chosen])
     await expect(shelf.get_by_role("button", name="tides.txt")).to_be_visible()
     assert await serious_problems(page) == []
     await shelf.get_by_role("button", name="tides.txt").click()
