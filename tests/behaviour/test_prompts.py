@@ -83,7 +83,7 @@ async def test_a_prompt_s_file_that_changes_later_changes_no_conversation(home: 
         path.write_text("You are a parrot.")
         # Chosen again, it is what the file says now.
         again = await change(chat, system_prompt=None, max_tokens=None)
-        assert again.settings.system_prompt == "You are a parrot."
+        assert (again.settings.system_prompt, again.settings.prompt_values) == ("You are a parrot.", {})
 
 
 @pytest.mark.case("CHT-16")

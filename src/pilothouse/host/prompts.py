@@ -45,8 +45,10 @@ class ChosenPrompts:
         if wanted.prompt is None:
             return msgspec.structs.replace(wanted, prompt_values={})
         chosen_anew = (wanted.prompt, wanted.prompt_values) != (before.prompt, before.prompt_values)
-        if chosen_anew or wanted.system_prompt is None:
+        if chosen_anew:
             return await self._filled(now.owner, wanted)
+        if wanted.system_prompt is None:
+            return await self._filled(now.owner, await self._with_known_values(wanted))
         if wanted.system_prompt != before.system_prompt:
             # The person wrote their own words over it.
             return msgspec.structs.replace(wanted, prompt=None, prompt_values={})
@@ -57,6 +59,14 @@ class ChosenPrompts:
         facts = await facts_of(self._records, self._models, owner, settings)
         text = await self._prompts().filled(settings.prompt or "", settings.prompt_values, facts)
         return msgspec.structs.replace(settings, system_prompt=text)
+
+    async def _with_known_values(self, settings: ConversationSettings) -> ConversationSettings:
+        """Leave out the values of variables that the prompt's file no longer has."""
+        for prompt in await self._prompts().usable("prompt", (settings.prompt or "",)):
+            names = {each.name for each in prompt.variables}
+            values = {name: value for name, value in settings.prompt_values.items() if name in names}
+            return msgspec.structs.replace(settings, prompt_values=values)
+        return settings
 
     async def _filled_if_there(self, owner: str, settings: ConversationSettings) -> ConversationSettings:
         try:

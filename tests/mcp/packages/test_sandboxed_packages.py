@@ -8,6 +8,7 @@ import os
 import shlex
 from collections.abc import AsyncIterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 import pytest_asyncio
@@ -54,7 +55,7 @@ async def test_install_scripts_that_the_person_allowed_run_in_the_sandbox_with_a
     held: Hosted, index: Indexes, home: Path, tmp_path: Path
 ) -> None:
     outside = tmp_path / "mark"
-    tried = {"outside": str(outside), "data": str(home / "mark"), "home": f"{Path.home()}/pilothouse-mark"}
+    tried = {"outside": str(outside), "data": str(home / "mark"), "home": f"{Path.home()}/{uuid4().hex}"}
     code = (
         "const fs=require('fs');const writes=(p)=>{try{fs.writeFileSync(p,'x');return true}catch(e){return false}};"
         f"const told={{home:process.env.HOME,kept:writes(process.env.HOME+'/kept')}};const tried={json.dumps(tried)};"
@@ -71,4 +72,6 @@ async def test_install_scripts_that_the_person_allowed_run_in_the_sandbox_with_a
     for name, path in tried.items():
         # The sandbox has a /tmp of its own, in which it may write what it likes.
         assert not told[name] or path.startswith("/tmp/"), (name, told)
-        assert not await asyncio.to_thread(os.path.exists, path)
+        there = await asyncio.to_thread(os.path.exists, path)
+        await asyncio.to_thread(Path(path).unlink, missing_ok=True)
+        assert not there, path
