@@ -94,8 +94,16 @@ def fold_runs(events: Iterable[Event]) -> list[Run]:
     return list(runs.values())
 
 
+def _may_stand_beside(run: Run, other: Run) -> bool:
+    compared = run.options.beside is not None and run.options.beside == other.options.beside
+    return compared or (other.status == "waiting" and other.branch != run.branch)
+
+
 def check_order(events: Iterable[Event]) -> None:
-    """One run at a time, and none begins while a message that came before its own waits to be answered."""
+    """One run at a time, and none begins while a message that came before its own waits to be answered.
+
+    Runs of one comparison are at work beside each other, and what waits for the person holds up its own branch only.
+    """
     sent: dict[str, int] = {}
     runs: dict[str, Run] = {}
     for event in events:
@@ -106,9 +114,10 @@ def check_order(events: Iterable[Event]) -> None:
             runs[run.id] = run
             if run.status == "running" and (before is None or before.status != "running"):
                 others = [other for other in runs.values() if other.id != run.id]
-                at_work = [other.id for other in others if other.status in ("running", "waiting")]
+                in_the_way = [other for other in others if not _may_stand_beside(run, other)]
+                at_work = [other.id for other in in_the_way if other.status in ("running", "waiting")]
                 assert not at_work, f"{run.id} began beside {at_work}"
-                passed = [o.id for o in others if o.status == "queued" and sent[o.id] < sent[run.id]]
+                passed = [o.id for o in in_the_way if o.status == "queued" and sent[o.id] < sent[run.id]]
                 assert not passed, f"{run.id} began before {passed}, whose messages came first"
 
 

@@ -28,7 +28,18 @@ from pilothouse.types.item_data import (
     ResultPart,
     ThinkingData,
 )
-from pilothouse.types.items import CLOSED, Call, Item, ItemOf, Response, is_a, is_cut_off, is_summed_up, turn_of
+from pilothouse.types.items import (
+    CLOSED,
+    Call,
+    Item,
+    ItemOf,
+    Response,
+    is_a,
+    is_cut_off,
+    is_hidden,
+    is_summed_up,
+    turn_of,
+)
 from pilothouse.types.json import JsonObject, encode_text
 from pilothouse.types.messages import (
     Block,
@@ -49,6 +60,7 @@ _ATTACHED = (Path(__file__).parent / "attached_document.md").read_text().strip()
 _ATTACHED_MORE = (Path(__file__).parent / "attached_document_more.md").read_text().strip()
 _GO_ON = (Path(__file__).parent / "go_on.md").read_text().strip()
 _GO_ON_UNSAID = (Path(__file__).parent / "go_on_unsaid.md").read_text().strip()
+_HIDDEN = (Path(__file__).parent / "hidden_message.md").read_text().strip()
 _NO_OUTPUT = "(no output)"
 _CHANGED = "The person changed the arguments of this call before they allowed it. It was made with these instead:"
 Role = Literal["user", "assistant"]
@@ -67,6 +79,9 @@ def history(items: Sequence[Item], *, offered: Collection[str] = ()) -> tuple[Me
     """
     messages: list[tuple[Role, list[Block]]] = []
     for piece in pieces(items, offered=offered):
+        if not messages and piece.role == "assistant" and piece.blocks:
+            # No provider takes a conversation that begins with an answer.
+            _add(messages, "user", [TextBlock(text=_HIDDEN)])
         _add(messages, piece.role, piece.blocks)
     return tuple(Message(role=role, content=tuple(blocks)) for role, blocks in messages)
 
@@ -209,11 +224,11 @@ def _since_compaction(items: Sequence[Item]) -> tuple[ItemOf[CompactionData] | N
 
 def _belongs(item: Item) -> bool:
     if item.kind in _TOLD:
-        return not (is_a(item, MessageData) and item.data.command)
+        return not (is_a(item, MessageData) and (item.data.command or item.data.hidden))
     if item.kind not in _SPOKEN or item.status not in CLOSED:
         return False
     # What an attempt left behind when it broke off is for people to see; the next attempt says it anew.
-    return not is_cut_off(item)
+    return not (is_cut_off(item) or is_hidden(item))
 
 
 def _turns(items: Iterable[Item]) -> list[list[Item]]:

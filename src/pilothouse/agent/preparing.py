@@ -64,6 +64,8 @@ class CallSetting(msgspec.Struct, frozen=True):
     working_directory: str | None
     unattended: bool
     context_window: int
+    # The branch in which the run answers.
+    branch: int = 0
     # What needs no question in this run, by the person's explicit word.
     allow: tuple[str, ...] = ()
     timeouts: ToolTimeouts = ToolTimeouts()
@@ -226,6 +228,7 @@ class CallPreparation:
         return CallContext(
             conversation_id=setting.conversation_id,
             run_id=setting.run_id,
+            branch=setting.branch,
             call_id=call.id,
             working_directory=setting.working_directory,
             earlier_calls=_earlier(so_far.mine, call),

@@ -33,9 +33,10 @@ class CombinedReminders:
     def __init__(self, sources: Iterable[Reminders]) -> None:
         self._sources = tuple(sources)
 
-    async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
+    async def current(self, conversation_id: str, branch: int = 0) -> tuple[Reminder, ...]:
         """Return what all of them say."""
-        return tuple([reminder for source in self._sources for reminder in await source.current(conversation_id)])
+        told = [await source.current(conversation_id, branch) for source in self._sources]
+        return tuple(reminder for each in told for reminder in each)
 
 
 class ReminderWriter:

@@ -94,8 +94,11 @@ class RunReminders:
         """Return the reminders as they are now."""
         if self._offered is None:
             self._offered = await self._remembered()
-        told = self._parts.reminders
-        return (*self._offered, *await patiently(self._parts.feed, lambda: told.current(self._run.conversation_id)))
+        told, run = self._parts.reminders, self._run
+        return (
+            *self._offered,
+            *await patiently(self._parts.feed, lambda: told.current(run.conversation_id, run.branch)),
+        )
 
     async def _remembered(self) -> tuple[Reminder, ...]:
         items = self._journal.items
@@ -192,6 +195,7 @@ class ActiveRun:
         setting = CallSetting(
             conversation_id=run.conversation_id,
             run_id=run.id,
+            branch=run.branch,
             working_directory=settings.working_directory,
             unattended=run.options.unattended,
             context_window=opened.config.context_window,

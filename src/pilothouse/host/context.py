@@ -40,7 +40,9 @@ class ContextKeeper:
         conversation = await records.conversation(owner, conversation_id)
         run = await self._next_run(conversation)
         requests, items, listed = await asyncio.gather(
-            records.requests(owner, conversation_id), records.history(conversation_id), self._models.list(owner)
+            records.requests(owner, conversation_id),
+            records.history(conversation_id, conversation.branch),
+            self._models.list(owner),
         )
         outline, gone = await self._outline(run.options.model_id or conversation.settings.model_id, requests)
         views = {view.id: view for view in listed.models}

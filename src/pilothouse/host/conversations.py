@@ -97,14 +97,21 @@ class ConversationService(Conversations):
             await self._topics.changed(owner)
         return made
 
-    async def get(self, owner: str, conversation_id: str, limit: int = limits.SNAPSHOT_ITEMS) -> ConversationSnapshot:
-        kept = await self._records.snapshot(owner, conversation_id, limit)
+    async def get(
+        self, owner: str, conversation_id: str, limit: int = limits.SNAPSHOT_ITEMS, branch: int | None = None
+    ) -> ConversationSnapshot:
+        kept = await self._records.snapshot(owner, conversation_id, limit, branch)
         return msgspec.structs.replace(kept, conversation=self._modes.shown(kept.conversation))
 
     async def items(
-        self, owner: str, conversation_id: str, before: int | None = None, limit: int = limits.SNAPSHOT_ITEMS
+        self,
+        owner: str,
+        conversation_id: str,
+        before: int | None = None,
+        limit: int = limits.SNAPSHOT_ITEMS,
+        branch: int | None = None,
     ) -> ItemPage:
-        return await self._records.items(owner, conversation_id, before, limit)
+        return await self._records.items(owner, conversation_id, before, limit, branch)
 
     async def context(self, owner: str, conversation_id: str) -> ContextLedger:
         return await self._context.ledger(owner, conversation_id)

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 
-from pilothouse.types.host import Indexes
+from pilothouse.types.host_terminals import Indexes
 from pilothouse.types.records import Records
 from pilothouse.types.searching import IndexView
 

@@ -13,18 +13,22 @@ from pilothouse.host import titles
 from pilothouse.types import limits
 from pilothouse.types.api import CompactionWish, ImageInput, NewMessage
 from pilothouse.types.attached import AttachedDocument
+from pilothouse.types.branches import ForkWish
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
 from pilothouse.types.item_data import MessageData
-from pilothouse.types.items import new_item, patch
-from pilothouse.types.json import JsonObject, encode
+from pilothouse.types.items import Item, new_item, patch, read
+from pilothouse.types.json import JsonObject, encode, plain
 from pilothouse.types.media import picture_type
 from pilothouse.types.parts import content
 from pilothouse.types.pictures import UNKNOWN, picture_size
 from pilothouse.types.ports import Part
 from pilothouse.types.records import Posting
 from pilothouse.types.runs import Run, RunOptions
+
+# What a message that is said again has of the first one.
+_REPEATED = ("content", "documents", "typedChars")
 
 
 def check(body: NewMessage) -> None:
@@ -121,6 +125,7 @@ def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Pa
             selection=body.selection,
             allow=body.allow,
             thinking=body.thinking,
+            temperature=body.temperature,
         ),
         created_at=0.0,
         updated_at=0.0,
@@ -132,7 +137,49 @@ def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Pa
         idempotency_key=body.idempotency_key,
         digest=_digest(body) if body.idempotency_key is not None else "",
         parts=parts,
+        branch=body.branch,
+        fork=ForkWish(kind="branch", after=body.after) if body.after is not None else None,
     )
+
+
+def edited(posting: Posting, message: Item, *, keep_attachments: bool) -> Posting:
+    """Return a message in the place of another, with what was attached to that, or without."""
+    was = read(MessageData, message.raw)
+    data = posting.item.raw
+    if keep_attachments:
+        first = len(posting.parts)
+        shifted = [plain(msgspec.structs.replace(part, index=part.index + first)) for part in was.content]
+        data = data | {"content": [*data.get("content", ()), *shifted]} if shifted else data
+        data = data | patch(MessageData, documents=was.documents) if was.documents else data
+    if was.typed_chars is not None and "typedChars" not in data:
+        # What was piped in is not the person's own word because they changed something about it.
+        data = data | patch(MessageData, typed_chars=was.typed_chars)
+    return msgspec.structs.replace(
+        posting,
+        item=msgspec.structs.replace(posting.item, raw=data),
+        fork=ForkWish(kind="edit", instead_of=message.run_id),
+        attachments_of=message.id if keep_attachments and was.content else None,
+    )
+
+
+def repeated(owner: str, message: Item, options: RunOptions, fork: ForkWish) -> Posting:
+    """Return a message once more, with what was attached to it and a run of its own."""
+    was = read(MessageData, message.raw)
+    data = {name: value for name, value in message.raw.items() if name in _REPEATED}
+    run_id = new_id("r")
+    item = new_item(message.conversation_id, "user_message", run_id=run_id, text=message.text, data=data)
+    run = Run(
+        id=run_id,
+        conversation_id=message.conversation_id,
+        owner=owner,
+        status="queued",
+        message_item_id=item.id,
+        options=options,
+        created_at=0.0,
+        updated_at=0.0,
+    )
+    attachments = message.id if was.content else None
+    return Posting(item=item, run=run, first_words="", idempotency_key=None, fork=fork, attachments_of=attachments)
 
 
 def compaction(owner: str, conversation_id: str, body: CompactionWish) -> Posting:

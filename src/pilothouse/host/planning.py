@@ -86,11 +86,11 @@ def plan(run: Run, conversation: Conversation, opened: OpenModel, offered: ToolS
     return Plan(
         run_id=run.id,
         opened=opened,
-        system=system_text(conversation, offered),
+        system=system_text(conversation, offered, run.options.system_prompt),
         tools=tuple(tool.spec for tool in offered.tools),
         on_demand=tuple(tool.spec.name for tool in offered.on_demand),
         max_tokens=settings.max_tokens or config.max_tokens,
-        temperature=settings.temperature,
+        temperature=settings.temperature if run.options.temperature is None else run.options.temperature,
         thinking=wished_thinking(run, conversation) if config.supports_thinking else None,
         tool_calls=_tool_calls(config, refused_tools),
         native_tools=selection.native_tools,
@@ -98,9 +98,9 @@ def plan(run: Run, conversation: Conversation, opened: OpenModel, offered: ToolS
     )
 
 
-def system_text(conversation: Conversation, offered: ToolSet) -> str:
+def system_text(conversation: Conversation, offered: ToolSet, instead: str | None = None) -> str:
     """Return what a request begins with: the conversation's own words or the usual ones, and those about its tools."""
-    own = conversation.settings.system_prompt
+    own = conversation.settings.system_prompt if instead is None else instead
     return f"{_SYSTEM if own is None else own}\n\n{offered.guide}".strip()
 
 

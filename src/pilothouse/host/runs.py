@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -12,14 +12,17 @@ from pilothouse.host import messages, results, selection
 from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.engine import Engine
 from pilothouse.types.api import CompactionWish, FullResult, MessageAccepted, NewMessage, PartData
+from pilothouse.types.branches import WhenBusy
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemUpdated
 from pilothouse.types.host import Runs
 from pilothouse.types.item_data import CallData, ResponseData
 from pilothouse.types.items import Item, patch
-from pilothouse.types.records import Records
-from pilothouse.types.runs import ENDED, Run
+from pilothouse.types.records import Posting, Records
+from pilothouse.types.runs import ACTIVE, ENDED, Run
 
+# What is still to be done for messages once it is known that there is room for them.
+Ready = Callable[[Sequence[Posting]], Awaitable[Sequence[Posting]]]
 # Why a run cannot be resumed, by what it is.
 _NO_RESUME = {
     "completed": "This answer is complete; there is nothing to go on with.",
@@ -50,39 +53,85 @@ class RunService(Runs):
             await self._dependencies.model_source.open(body.model_id)
 
     async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
+        async def ready(postings: Sequence[Posting]) -> Sequence[Posting]:
+            return [await self.with_documents(owner, posting, body) for posting in postings]
+
+        posting = await self.prepared(owner, conversation_id, body)
+        (accepted,) = await self.post([posting], body.when_busy, ready)
+        return accepted
+
+    async def prepared(self, owner: str, conversation_id: str, body: NewMessage) -> Posting:
+        """Return a message as it will be kept, save its documents; raise if it cannot be taken."""
         messages.check(body)
         posting = await messages.posting(owner, conversation_id, body)
-        posting = msgspec.structs.replace(posting, queue_limits=self._dependencies.queue_limits())
-        known = await self._records.receipt(posting) if body.idempotency_key is not None else None
+        if body.instead_of is None:
+            return posting
+        if body.after is not None:
+            raise PilothouseError("bad_request", "A message stands in the place of another or after one, not both.")
+        message = await self._records.item(owner, body.instead_of)
+        if message.kind != "user_message" or message.conversation_id != conversation_id:
+            raise PilothouseError("bad_request", "Only a message of yours in this conversation can be edited.")
+        return messages.edited(posting, message, keep_attachments=body.keep_attachments)
+
+    async def with_documents(self, owner: str, posting: Posting, body: NewMessage) -> Posting:
+        """Return a message with its documents; raise for a server, a tool or a model that is not there."""
+        await self._check_wishes(body)
+        if not body.documents:
+            return posting
+        shelf = self._dependencies.documents.shelf()
+        documents = await shelf.attached(owner, posting.item.conversation_id, body.documents)
+        return messages.with_documents(posting, documents)
+
+    async def post(self, postings: Sequence[Posting], when_busy: WhenBusy, ready: Ready) -> Sequence[MessageAccepted]:
+        """Keep messages, all or none, and have them answered; of one that is not taken nothing stays."""
+        limited = self._dependencies.queue_limits()
+        postings = [msgspec.structs.replace(posting, queue_limits=limited) for posting in postings]
+        first = postings[0]
+        known = await self._records.receipt(first) if first.idempotency_key is not None else None
         if known is not None:
             # The first try may have been kept and never started; a run that was is not started twice.
             await self._engine.start(known.conversation_id)
-            return known
-        # Before anything is done for it: of a message that is not taken nothing stays.
-        waiting = await self._records.admit(posting)
-        await self._check_wishes(body)
-        if body.documents:
-            shelf = self._dependencies.documents.shelf()
-            documents = await shelf.attached(owner, conversation_id, body.documents)
-            posting = messages.with_documents(posting, documents)
-        for run in waiting:
+            return [known]
+        # Before anything is done for it.
+        waiting = await self._records.admit(first)
+        postings = await ready(postings)
+        for run in await self._in_the_way(postings[0], waiting, when_busy):
             # What waits for an answer, or to be resumed, is given up: a new message is the person's answer.
-            if run.owner == owner and not run.is_given_up:
-                await self.cancel(owner, run.id)
-        accepted = await self._records.post_message(posting)
-        await self._engine.start(accepted.conversation_id)
+            if run.owner == first.run.owner and not run.is_given_up:
+                await self.cancel(run.owner, run.id)
+        accepted = await self._records.post_messages(postings)
+        for each in accepted:
+            await self._engine.start(each.conversation_id)
         return accepted
+
+    async def _in_the_way(self, posting: Posting, waiting: Sequence[Run], when_busy: WhenBusy) -> Sequence[Run]:
+        """Return the runs that a message ends: those that wait in its branch, and on demand those it leaves behind."""
+        owner, fork = posting.run.owner, posting.fork
+        if fork is None:
+            if not waiting:
+                return ()
+            chosen = (await self._records.conversation(owner, posting.item.conversation_id)).branch
+            branch = chosen if posting.branch is None else posting.branch
+            return [run for run in waiting if run.branch == branch]
+        place = fork.instead_of or fork.after or ""
+        left = await self._records.following(owner, place, itself=fork.instead_of is not None)
+        behind = {run.id for run in left}
+        before = (await self._records.run(owner, place)).branch
+        given_up = [run for run in waiting if run.id not in behind and run.branch == before]
+        # The newest first: what ends begins what was queued behind it.
+        stopped = [run for run in reversed(left) if run.status in ACTIVE] if when_busy == "stop" else []
+        return [*stopped, *given_up]
 
     async def compact(self, owner: str, conversation_id: str, body: CompactionWish) -> MessageAccepted:
         posting = messages.compaction(owner, conversation_id, body)
         posting = msgspec.structs.replace(posting, queue_limits=self._dependencies.queue_limits())
         waiting = await self._records.admit(posting)
-        await self._check_can_compact(conversation_id, [run for run in waiting if not run.is_given_up])
+        await self._check_can_compact(owner, conversation_id, [run for run in waiting if not run.is_given_up])
         accepted = await self._records.post_message(posting)
         await self._engine.start(conversation_id)
         return accepted
 
-    async def _check_can_compact(self, conversation_id: str, waiting: Sequence[Run]) -> None:
+    async def _check_can_compact(self, owner: str, conversation_id: str, waiting: Sequence[Run]) -> None:
         """Raise where a summary would take a question's place, would be a second one, or would stand for nothing."""
         if waiting:
             # Unlike a message this answers nothing, so it gives nothing up.
@@ -96,7 +145,8 @@ class RunService(Runs):
         at_work = await self._records.runs_in(("queued", "running"), conversation_id)
         if any(run.options.is_summary for run in at_work):
             raise PilothouseError("conflict", "This conversation is being summed up already.")
-        if not at_work and not compaction.spoken_since_summary(await self._records.history(conversation_id)):
+        chosen = (await self._records.conversation(owner, conversation_id)).branch
+        if not at_work and not compaction.spoken_since_summary(await self._records.history(conversation_id, chosen)):
             raise PilothouseError("conflict", "There is nothing to sum up yet.")
 
     async def get(self, owner: str, run_id: str) -> Run:
@@ -125,7 +175,7 @@ class RunService(Runs):
             # Perhaps whoever was to begin it, or began it and gave it back, never comes.
             await self._engine.start(run.conversation_id)
             return run
-        items = await self._records.history(run.conversation_id) if _is_unfinished(run) else []
+        items = await self._records.history(run.conversation_id, run.branch) if _is_unfinished(run) else []
         mine = [item for item in items if item.run_id == run_id]
         if _is_unfinished(run) and (_is_summed_up(run, items) or await self._has_gone_on(run, items)):
             _check_can_follow(run, mine)

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any
 
 from pilothouse.host.active_run import Parts
+from pilothouse.host.branches import BranchService
 from pilothouse.host.changes import ChangeService
 from pilothouse.host.conversations import ConversationService
 from pilothouse.host.dependencies import Dependencies
@@ -78,6 +79,7 @@ class HostService(ClientApi):
         self.prompts = realised(Prompts, _method_of(dependencies.prompts.prompts))
         self.mini_prompts = realised(MiniPrompts, _method_of(dependencies.prompts.mini_prompts))
         self.changes = ChangeService(records, dependencies.undo)
+        self.branches = BranchService(records, self.runs, self.changes, dependencies)
         self.indexes = IndexService(records, dependencies.index)
         self.exchange = ExchangeService(records)
         self.usage = UsageService(records, dependencies.models, parts.settings, dependencies.prices_from)

@@ -15,9 +15,9 @@ class TodoService(Todos):
         self._lists = todos
 
     async def get(self, owner: str, conversation_id: str) -> TodoList:
-        await self._records.conversation(owner, conversation_id)
-        return await self._lists.current(conversation_id)
+        chosen = (await self._records.conversation(owner, conversation_id)).branch
+        return await self._lists.current(conversation_id, chosen)
 
     async def put(self, owner: str, conversation_id: str, body: TodoInput) -> TodoList:
-        await self._records.conversation(owner, conversation_id)
-        return await self._lists.put(conversation_id, body.todos)
+        chosen = (await self._records.conversation(owner, conversation_id)).branch
+        return await self._lists.put(conversation_id, body.todos, chosen)

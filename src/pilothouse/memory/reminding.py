@@ -32,7 +32,7 @@ class StoredReminders:
     def __init__(self, recent: RecentMemories) -> None:
         self._recent = recent
 
-    async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
+    async def current(self, conversation_id: str, branch: int = 0) -> tuple[Reminder, ...]:
         stored = await self._recent.of(conversation_id)
         return (Reminder("stored memories", _stored(stored), MEMORY),) if stored else ()
 

@@ -104,7 +104,7 @@ class PersonAuthorizer:
         """Return the passing permission that covers a call; one that cannot be looked up does not."""
         context = case.context
         try:
-            standing = await self._grants.standing_grants(context.owner, context.conversation_id)
+            standing = await self._grants.standing_grants(context.owner, context.conversation_id, context.branch)
             subject = Subject(case.access, case.tool.grant_key, context.working_directory, sources_of(flow))
             for grant in standing:
                 if grant.run_id in ("", context.run_id) and covers_all(grant.pattern, subject):

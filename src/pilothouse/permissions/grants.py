@@ -46,9 +46,9 @@ class PersonPermissions:
         await self._records.add_grant(grant)
         self._standing([grant])
 
-    async def standing_grants(self, owner: str, conversation_id: str) -> Sequence[Grant]:
-        """Return the permissions of a conversation that stand."""
-        return self._standing(await self._records.grants(owner, conversation_id))
+    async def standing_grants(self, owner: str, conversation_id: str, branch: int) -> Sequence[Grant]:
+        """Return the permissions of a conversation that stand, and count on the path of a branch."""
+        return self._standing(await self._records.grants(owner, conversation_id, branch))
 
     async def grants(self, owner: str, conversation_id: str | None) -> Sequence[Grant]:
         return self._standing(await self._records.grants(owner, conversation_id))

@@ -13,7 +13,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.plugins import Masker, MaskerFailed
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Tool, ToolError, ToolOutput, ToolPaused
-from pilothouse.types.todos import Reminder, Reminders
+from pilothouse.types.todos import PluginReminders, Reminder
 
 _log = logging.getLogger(__name__)
 _ANYTHING: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
@@ -95,12 +95,12 @@ def _says_something(said: Access) -> bool:
 class GuardedReminders:
     """A plugin's reminders, until it raises."""
 
-    def __init__(self, reminders: Reminders, plugin: str, broke: Callable[[Exception], None]) -> None:
-        self._reminders: Reminders | None = reminders
+    def __init__(self, reminders: PluginReminders, plugin: str, broke: Callable[[Exception], None]) -> None:
+        self._reminders: PluginReminders | None = reminders
         self._plugin = plugin
         self._broke = broke
 
-    async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
+    async def current(self, conversation_id: str, branch: int = 0) -> tuple[Reminder, ...]:
         """Return the reminders; none any more after the plugin broke."""
         if self._reminders is None:
             return ()

@@ -27,7 +27,7 @@ class MiniPromptReminders:
         self._prompts = prompts
         self._settings = settings
 
-    async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
+    async def current(self, conversation_id: str, branch: int = 0) -> tuple[Reminder, ...]:
         on = (await self._settings.of(conversation_id)).mini_prompts
         if not on:
             return ()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from pilothouse.store import parts, queue_limit, reading, receipts, rows, search, topics
+from pilothouse.store import branches, parts, queue_limit, reading, receipts, rows, search, topics
 from pilothouse.store.nul_characters import cleaned
 from pilothouse.store.statements import Statement
 from pilothouse.store.writer import Transaction
@@ -15,13 +15,14 @@ from pilothouse.types.api import MessageAccepted
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ConversationUpdated, ItemCreated, ItemUpdated, RunUpdated
-from pilothouse.types.items import CLOSED, Item
+from pilothouse.types.item_data import MessageData
+from pilothouse.types.items import CLOSED, Item, patch
 from pilothouse.types.json import JsonObject
 from pilothouse.types.records import Posting, Settle
 from pilothouse.types.runs import Run
 from pilothouse.types.usage import Used, day_of
 
-_AT_WORK = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status IN ('running', 'waiting') LIMIT 1")
+_AT_WORK = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status IN ('running', 'waiting')")
 _INTERRUPTED = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status = 'interrupted'")
 _PLACE_OF_RUN = Statement("SELECT conversation_id FROM runs WHERE id = :id")
 _RUN = Statement("SELECT body FROM runs WHERE id = :id")
@@ -71,19 +72,49 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
         return known
     queue_limit.check(tx.connection, item.conversation_id, posting.queue_limits)
     conversation = rows.owned_conversation(tx.connection, run.owner, item.conversation_id)
-    accepted = MessageAccepted(conversation_id=item.conversation_id, item_id=item.id, run_id=run.id)
+    branch, fork = _beginning(tx, conversation, posting)
+    accepted = MessageAccepted(conversation_id=item.conversation_id, item_id=item.id, run_id=run.id, branch=branch)
     if not receipts.keep(tx.connection, posting, accepted, tx.now):
         # Another conversation's message has just been kept with the same key.
         return receipts.receipt(tx.connection, posting) or accepted
-    queued = msgspec.structs.replace(run, created_at=tx.now, updated_at=tx.now)
-    tx.append(item.conversation_id, [ItemCreated(item=item), RunUpdated(run=queued)])
+    queued = msgspec.structs.replace(run, created_at=tx.now, updated_at=tx.now, branch=branch)
+    placed = msgspec.structs.replace(item, branch=branch)
+    if fork is not None:
+        placed = msgspec.structs.replace(placed, raw=item.raw | patch(MessageData, fork=fork))
+    tx.append(item.conversation_id, [ItemCreated(item=placed), RunUpdated(run=queued)])
     parts.attach(tx.connection, item, posting.parts)
-    if conversation.title_source == "none" and posting.first_words:
-        titled = msgspec.structs.replace(
-            conversation, title=posting.first_words, title_source="first_words", updated_at=tx.now, activity="queued"
-        )
-        announce(tx, titled)
+    if posting.attachments_of is not None:
+        parts.copy(tx.connection, posting.attachments_of, item, first=len(posting.parts))
+    if fork is not None:
+        branches.take_over_todos(tx.connection, item.conversation_id, branch, fork.before)
+    _name_and_choose(tx, conversation, posting, branch)
     return accepted
+
+
+def post_messages(tx: Transaction, postings: Sequence[Posting]) -> list[MessageAccepted]:
+    """Keep several messages together; a later one may begin a branch in the place of an earlier one."""
+    return [post_message(tx, posting) for posting in postings]
+
+
+def _beginning(tx: Transaction, conversation: Conversation, posting: Posting) -> branches.Beginning:
+    """Return where a message is to stand."""
+    if posting.fork is not None:
+        return branches.beginning(tx.connection, conversation.id, conversation.branches, posting.fork)
+    if posting.branch is None:
+        return branches.Beginning(conversation.branch)
+    return branches.Beginning(branches.check(conversation, posting.branch))
+
+
+def _name_and_choose(tx: Transaction, conversation: Conversation, posting: Posting, branch: int) -> None:
+    """Give a conversation its first title, and let it be opened at the branch where the person goes on."""
+    after = conversation
+    if conversation.title_source == "none" and posting.first_words:
+        after = msgspec.structs.replace(after, title=posting.first_words, title_source="first_words")
+    if posting.fork is None or posting.fork.chosen:
+        after = msgspec.structs.replace(after, branch=branch)
+    if after != conversation:
+        made = max(conversation.branches, branch)
+        announce(tx, msgspec.structs.replace(after, updated_at=tx.now, activity="queued", branches=made))
 
 
 def claim_next(tx: Transaction, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
@@ -92,16 +123,30 @@ def claim_next(tx: Transaction, conversation_id: str, process: str, *, perhaps_h
     Which one is next is found out here, under the lock: whoever had looked earlier could begin a later one.
     """
     tx.hold(conversation_id)
-    at_work = _AT_WORK.first(tx.connection, {"id": conversation_id})
-    if at_work is not None:
-        run = rows.run_decoder.decode(at_work)
-        return run if perhaps_held and (run.status, run.process) == ("running", process) else None
-    following = reading.next_queued(tx.connection, conversation_id)
+    at_work = list(map(rows.run_decoder.decode, _AT_WORK.column(tx.connection, {"id": conversation_id})))
+    if perhaps_held:
+        mine = [run for run in at_work if (run.status, run.process) == ("running", process)]
+        if mine:
+            return mine[0]
+    few = limits.WAITING_HERE if at_work else 1
+    waiting = reading.queued(tx.connection, conversation_id, few)
+    following = next((run for run in waiting if _may_begin(run, at_work)), None)
     if following is None or _is_held(tx, following):
         return None
     return _put_run(
         tx, msgspec.structs.replace(following, status="running", process=process, epoch=following.epoch + 1)
     )
+
+
+def _may_begin(run: Run, at_work: Sequence[Run]) -> bool:
+    """Return whether a run may begin beside others: those of its own comparison, and those that wait elsewhere."""
+    return all(_lets(other, run) for other in at_work)
+
+
+def _lets(other: Run, run: Run) -> bool:
+    if other.status == "waiting" and other.branch != run.branch:
+        return True
+    return other.status == "running" and run.options.beside is not None and run.options.beside == other.options.beside
 
 
 def _is_held(tx: Transaction, run: Run) -> bool:
@@ -110,7 +155,8 @@ def _is_held(tx: Transaction, run: Run) -> bool:
         return False
     bodies = _INTERRUPTED.column(tx.connection, {"id": run.conversation_id})
     # What takes its process down again and again holds nobody up.
-    return any(not before.is_given_up for before in map(rows.run_decoder.decode, bodies))
+    held_up = [before for before in map(rows.run_decoder.decode, bodies) if before.branch == run.branch]
+    return any(not before.is_given_up for before in held_up)
 
 
 def change_run(tx: Transaction, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:

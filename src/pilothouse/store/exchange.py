@@ -14,8 +14,9 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import audit, backup, changes, packing, reading, restore_rows, rows, schema, search
+from pilothouse.store import audit, backup, branches, changes, packing, reading, restore_rows, rows, schema, search
 from pilothouse.store.database import Database, sqlite_url
+from pilothouse.store.paths import BranchPath
 from pilothouse.store.portable import Head, LineReader, LineWriter
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
@@ -49,13 +50,19 @@ def write(connection: sa.Connection, owner: str, conversation_id: str | None, si
     return writer.rows["conversations"]
 
 
-def items_after(connection: sa.Connection, owner: str, conversation_id: str, after: int, limit: int) -> list[Item]:
-    """Return items after a position, in order, with the text they have so far."""
-    rows.owned_conversation(connection, owner, conversation_id)
+def items_after(
+    connection: sa.Connection, owner: str, conversation_id: str, after: int, limit: int, branch: int | None = None
+) -> list[Item]:
+    """Return items after a position, in order, with the text they have so far: of a branch's path, or of all."""
+    conversation = rows.owned_conversation(connection, owner, conversation_id)
+    if branch is not None and conversation.branches:
+        path = BranchPath(conversation_id, branches.check(conversation, branch))
+        found = path.after(connection, after, limit)
+        return [reading.with_text(connection, rows.kept_item(body)) for body in found]
     table = schema.items
     query = sa.select(table.c.body).where(table.c.conversation_id == conversation_id, table.c.position > after)
-    found = connection.execute(query.order_by(table.c.position).limit(limit))
-    return [reading.with_text(connection, rows.kept_item(body)) for (body,) in found]
+    bodies = connection.execute(query.order_by(table.c.position).limit(limit))
+    return [reading.with_text(connection, rows.kept_item(body)) for (body,) in bodies]
 
 
 class Found(NamedTuple):

@@ -8,6 +8,7 @@ import msgspec
 
 from pilothouse.store import grants, packing, rows, search
 from pilothouse.store.statements import Connection, Statement, inserting
+from pilothouse.types.branches import Fork
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import (
     ConversationUpdated,
@@ -20,16 +21,22 @@ from pilothouse.types.events import (
     event_decoder,
 )
 from pilothouse.types.folding import changed
-from pilothouse.types.items import CLOSED, Item
+from pilothouse.types.item_data import MessageData
+from pilothouse.types.items import CLOSED, Item, is_a
 from pilothouse.types.json import encode
 from pilothouse.types.runs import ACTIVE, ENDED, Run
 
 _DELTAS = Statement("SELECT body FROM events WHERE item_id = :id AND kind = 'item.delta' ORDER BY seq")
 _ITEM = Statement("SELECT body FROM items WHERE id = :id")
-_ADD_ITEM = inserting("items", "id", "conversation_id", "position", "run_id", "kind", "status", "body")
+_ADD_ITEM = inserting("items", "id", "conversation_id", "position", "run_id", "kind", "status", "body", "branch")
+_ADD_BRANCH = inserting(
+    *("branches", "conversation_id", "number", "parent", "before", "instead_of", "kind"),
+    *("item_id", "run_id", "repeats", "created_at"),
+)
+_COUNT_BRANCHES = Statement("UPDATE conversations SET branches = :number WHERE id = :id AND branches < :number")
 _PUT_RUN = Statement(
-    "INSERT INTO runs (id, conversation_id, owner, status, epoch, process, created_at, body) "
-    "VALUES (:id, :conversation_id, :owner, :status, :epoch, :process, :created_at, :body) "
+    "INSERT INTO runs (id, conversation_id, owner, status, epoch, process, created_at, body, branch) "
+    "VALUES (:id, :conversation_id, :owner, :status, :epoch, :process, :created_at, :body, :branch) "
     "ON CONFLICT (id) DO UPDATE SET status = excluded.status, epoch = excluded.epoch, process = excluded.process, "
     "body = excluded.body"
 )
@@ -97,9 +104,31 @@ def _insert_item(connection: Connection, item: Item) -> None:
             "kind": item.kind,
             "status": item.status,
             "body": encode(item),
+            "branch": item.branch,
         },
     )
+    if item.branch and is_a(item, MessageData) and item.data.fork is not None:
+        _insert_branch(connection, item, item.data.fork)
     search.index_item(connection, item)
+
+
+def _insert_branch(connection: Connection, first: Item, fork: Fork) -> None:
+    _ADD_BRANCH.run(
+        connection,
+        {
+            "conversation_id": first.conversation_id,
+            "number": first.branch,
+            "parent": fork.parent,
+            "before": fork.before,
+            "instead_of": fork.instead_of,
+            "kind": fork.kind,
+            "item_id": first.id,
+            "run_id": first.run_id,
+            "repeats": fork.repeats,
+            "created_at": first.created_at,
+        },
+    )
+    _COUNT_BRANCHES.run(connection, {"id": first.conversation_id, "number": first.branch})
 
 
 def _update_item(connection: Connection, event: ItemUpdated) -> Changed:
@@ -144,6 +173,7 @@ def _put_run(connection: Connection, run: Run) -> None:
             "process": run.process,
             "created_at": run.created_at,
             "body": encode(run),
+            "branch": run.branch,
         },
     )
     _ACTIVITY.run(connection, {"id": run.conversation_id, "activity": run.status, "at": run.updated_at})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
 import msgspec
 
-from pilothouse.store import rows
+from pilothouse.store import paths, rows
 from pilothouse.store.statements import Connection, Statement, inserting
 from pilothouse.types.authority import Grant, Pattern
 from pilothouse.types.errors import PilothouseError
@@ -26,6 +27,12 @@ _STANDING = (
 _THERE = "conversation_id IN (SELECT id FROM conversations WHERE deleted_at IS NULL)"
 _IN_ORDER = "ORDER BY created_at DESC, id"
 _OF_CONVERSATION = Statement(f"{_GRANTS} {_STANDING} conversation_id = :id {_IN_ORDER}")
+# What was allowed at a question counts where that question is part of the story; what was allowed by hand, everywhere.
+_ON_PATH = (
+    "(NOT EXISTS (SELECT 1 FROM items WHERE items.id = grants.question_id) OR EXISTS (SELECT 1 FROM items "  # noqa: S608
+    f"JOIN path ON items.branch = path.number WHERE items.id = grants.question_id AND {paths.ON_PATH}))"
+)
+_OF_PATH = Statement(f"{paths.PATH}{_GRANTS} {_STANDING} conversation_id = :id AND {_ON_PATH} {_IN_ORDER}")
 _OF_OWNER = Statement(f"{_GRANTS} {_STANDING} {_THERE} {_IN_ORDER}")
 # One statement, so that of two calls that want the last use only one gets it.
 _USE = Statement(
@@ -47,12 +54,15 @@ def add(connection: Connection, grant: Grant) -> None:
     _ADD.run(connection, values | {"pattern": encode_text(grant.pattern)})
 
 
-def standing(connection: Connection, owner: str, conversation_id: str | None) -> list[Grant]:
-    """Return the permissions of a conversation or of all that stand now, newest first."""
+def standing(connection: Connection, owner: str, conversation_id: str | None, branch: int | None = None) -> list[Grant]:
+    """Return the permissions of a conversation, of a branch's path or of all that stand now, newest first."""
     values: dict[str, object] = {"owner": owner, "now": time.time()}
     if conversation_id is None:
         return [_grant(row) for row in _OF_OWNER.rows(connection, values)]
-    return [_grant(row) for row in _OF_CONVERSATION.rows(connection, values | {"id": conversation_id})]
+    values["id"] = conversation_id
+    if branch is None:
+        return [_grant(row) for row in _OF_CONVERSATION.rows(connection, values)]
+    return [_grant(row) for row in _OF_PATH.rows(connection, values | {"branch": branch, "most": sys.maxsize})]
 
 
 def use(connection: Connection, grant_id: str, at: float) -> bool:

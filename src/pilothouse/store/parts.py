@@ -18,6 +18,11 @@ _ADD = inserting(
     *("parts", "item_id", "index", "conversation_id", "cut"),
     *("kind", "media_type", "name", "uri", "is_text", "size", "body"),
 )
+_COPY = Statement(
+    'INSERT INTO parts (item_id, "index", conversation_id, cut, kind, media_type, name, uri, is_text, size, body) '
+    'SELECT :id, "index" + :first, :conversation_id, cut, kind, media_type, name, uri, is_text, size, body '
+    "FROM parts WHERE item_id = :of"
+)
 _DROP = Statement('DELETE FROM parts WHERE item_id = :id AND "index" >= :start')
 _OF_ITEM = Statement(
     'SELECT "index", kind, media_type, name, uri, size, cut, CASE WHEN is_text THEN body END '
@@ -39,6 +44,12 @@ def keep(connection: Connection, result: KeptResult) -> None:
 def attach(connection: Connection, message: Item, parts: Sequence[Part]) -> None:
     """Keep what came with a message."""
     _add(connection, KeptResult(message.id, message.conversation_id, tuple(parts)))
+
+
+def copy(connection: Connection, of: str, message: Item, *, first: int) -> None:
+    """Keep for a message what came with another one, too, from a place on."""
+    values = {"of": of, "id": message.id, "conversation_id": message.conversation_id, "first": first}
+    _COPY.run(connection, values)
 
 
 def _add(connection: Connection, kept: KeptResult) -> None:

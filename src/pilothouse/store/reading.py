@@ -8,10 +8,12 @@ from itertools import islice
 
 import msgspec
 
-from pilothouse.store import fold, inline_images, packing, rows, todos, topics
+from pilothouse.store import branches, fold, inline_images, packing, rows, todos, topics
+from pilothouse.store.paths import BranchPath
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.types import limits
 from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage
+from pilothouse.types.conversations import Conversation
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.item_data import CompactionData
 from pilothouse.types.items import Item, read
@@ -29,6 +31,7 @@ _IN_TOPIC_AFTER = Statement(f"{_OF_OWNER} AND settings LIKE :like AND (updated_a
 _ITEMS = Statement(
     "SELECT body FROM items WHERE conversation_id = :id AND position < :before ORDER BY position DESC LIMIT :limit"
 )
+_OF_RUN = Statement("SELECT body FROM items WHERE run_id = :id ORDER BY position")
 _OPEN_ITEMS = Statement(
     "SELECT body FROM items WHERE run_id = :id AND status IN ('streaming', 'waiting') ORDER BY position"
 )
@@ -48,11 +51,12 @@ _HISTORY = Statement(
     "SELECT body FROM items WHERE conversation_id = :id AND (position >= :since OR kind = 'question' "
     "OR (kind = 'user_message' AND position >= :messages)) ORDER BY position"
 )
+_HAS_BRANCHES = Statement("SELECT 1 FROM conversations WHERE id = :id AND branches > 0")
 _RUNS_IN = Statement("SELECT body FROM runs WHERE status IN (:one, :other)")
 _RUNS_OF = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status IN (:one, :other)")
-_NEXT_QUEUED = Statement(
+_QUEUED = Statement(
     "SELECT r.body FROM runs r LEFT JOIN items m ON m.run_id = r.id AND m.kind = 'user_message' "
-    "WHERE r.conversation_id = :id AND r.status = 'queued' ORDER BY m.position, r.created_at, r.id LIMIT 1"
+    "WHERE r.conversation_id = :id AND r.status = 'queued' ORDER BY m.position, r.created_at, r.id LIMIT :limit"
 )
 
 
@@ -74,13 +78,18 @@ def conversations(
     return ConversationPage(conversations=page, next=more)
 
 
-def snapshot(connection: Connection, owner: str, conversation_id: str, limit: int) -> ConversationSnapshot:
-    """Return the newest items and the runs that are active or belong to them."""
+def snapshot(
+    connection: Connection, owner: str, conversation_id: str, limit: int, branch: int | None = None
+) -> ConversationSnapshot:
+    """Return the newest items of a branch, or of the one that was chosen, and the runs that matter to it."""
     conversation = rows.owned_conversation(connection, owner, conversation_id)
-    page = _page(connection, conversation_id, None, limit)
+    number = conversation.branch if branch is None else branches.check(conversation, branch)
+    path = _path(conversation, number)
+    page = _page(connection, conversation_id, None, limit, path)
     first = page.items[0].position if page.items else 0
     asked = {"id": conversation_id, "limit": limits.PAGE_ITEMS, "first": first}
-    bodies = (body for query in (_ACTIVE, _SHOWN) for body in query.column(connection, asked))
+    shown = _SHOWN.column(connection, asked) if path is None else path.runs_shown(connection, first)
+    bodies = (*_ACTIVE.column(connection, asked), *shown)
     found = {run.id: run for run in map(rows.run_decoder.decode, bodies)}
     runs = sorted(found.values(), key=lambda run: run.created_at)
     return ConversationSnapshot(
@@ -89,21 +98,37 @@ def snapshot(connection: Connection, owner: str, conversation_id: str, limit: in
         runs=tuple(runs),
         last_seq=conversation.last_seq,
         has_earlier=page.has_earlier,
-        todos=todos.todos(connection, place_of_todos(conversation_id, conversation.settings)),
+        todos=todos.todos(connection, place_of_todos(conversation_id, conversation.settings, number)),
+        branch=number,
+        branches=branches.of(connection, conversation_id) if conversation.branches else (),
     )
 
 
-def items(connection: Connection, owner: str, conversation_id: str, before: int | None, limit: int) -> ItemPage:
-    """Return up to `limit` items before a position, in order."""
-    rows.owned_conversation(connection, owner, conversation_id)
-    return _page(connection, conversation_id, before, limit)
+def _path(conversation: Conversation, branch: int | None) -> BranchPath | None:
+    """Return what narrows a query down to a branch; nothing where everything is in the first one, or wanted."""
+    return BranchPath(conversation.id, branch) if conversation.branches and branch is not None else None
 
 
-def _page(connection: Connection, conversation_id: str, before: int | None, limit: int) -> ItemPage:
+def items(
+    connection: Connection, owner: str, conversation_id: str, before: int | None, limit: int, branch: int | None = None
+) -> ItemPage:
+    """Return up to `limit` items before a position, in order: those of a branch's path, or of all branches."""
+    conversation = rows.owned_conversation(connection, owner, conversation_id)
+    if branch is not None:
+        branches.check(conversation, branch)
+    return _page(connection, conversation_id, before, limit, _path(conversation, branch))
+
+
+def _page(
+    connection: Connection, conversation_id: str, before: int | None, limit: int, path: BranchPath | None
+) -> ItemPage:
     # No position is larger, and a larger number fits no column.
     most = sys.maxsize
     asked = {"id": conversation_id, "before": most if before is None else min(before, most), "limit": limit + 1}
-    found = _ITEMS.column(connection, asked)
+    if path is None:
+        found = _ITEMS.column(connection, asked)
+    else:
+        found = path.before(connection, most if before is None else min(before, most), limit + 1)
     page = [with_text(connection, rows.item_of(body)) for body in reversed(found[:limit])]
     return ItemPage(items=tuple(page), has_earlier=len(found) > limit)
 
@@ -113,13 +138,22 @@ def item(connection: Connection, owner: str, item_id: str) -> Item:
     return with_text(connection, rows.owned_item(connection, owner, item_id))
 
 
-def history(connection: Connection, conversation_id: str) -> list[Item]:
-    """Return everything since the newest compaction, the compaction itself, and the questions before it."""
-    newest = _COMPACTION.first(connection, {"id": conversation_id})
+def history(connection: Connection, conversation_id: str, branch: int = 0) -> list[Item]:
+    """Return everything of a branch since its newest compaction, that itself, and the questions before it."""
+    has_branches = _HAS_BRANCHES.first(connection, {"id": conversation_id})
+    return _history(connection, conversation_id, BranchPath(conversation_id, branch) if has_branches else None)
+
+
+def _history(connection: Connection, conversation_id: str, path: BranchPath | None) -> list[Item]:
+    asked = {"id": conversation_id}
+    newest = _COMPACTION.first(connection, asked) if path is None else path.compaction(connection)
     summary = read(CompactionData, rows.kept_item(newest).raw) if newest is not None else CompactionData()
     since, messages = summary.keep_from, summary.messages_from or summary.keep_from
     # What the person allowed for the whole conversation outlives the words around it.
-    bodies = _HISTORY.column(connection, {"id": conversation_id, "since": since, "messages": messages})
+    if path is None:
+        bodies = _HISTORY.column(connection, {**asked, "since": since, "messages": messages})
+    else:
+        bodies = path.history(connection, since, messages)
     return [with_text(connection, rows.item_of(body)) for body in bodies]
 
 
@@ -127,7 +161,13 @@ def briefing(connection: Connection, run: Run) -> Briefing:
     """Return what a run begins with."""
     conversation = rows.owned_conversation(connection, run.owner, run.conversation_id, deleted=True)
     now = rows.owned_run(connection, run.owner, run.id)
-    return Briefing(conversation, now, history(connection, run.conversation_id))
+    return Briefing(conversation, now, _history(connection, run.conversation_id, _path(conversation, run.branch)))
+
+
+def items_of_run(connection: Connection, owner: str, run_id: str) -> list[Item]:
+    """Return everything that a run has in the timeline, in order."""
+    rows.owned_run(connection, owner, run_id)
+    return [with_text(connection, rows.item_of(body)) for body in _OF_RUN.column(connection, {"id": run_id})]
 
 
 def open_items(connection: Connection, run_id: str) -> list[Item]:
@@ -166,7 +206,7 @@ def runs_in(connection: Connection, statuses: Sequence[RunStatus], conversation_
     return sorted(map(rows.run_decoder.decode, bodies), key=lambda run: (run.created_at, run.id))
 
 
-def next_queued(connection: Connection, conversation_id: str) -> Run | None:
-    """Return the queued run of a conversation whose message came first; clocks may jump, numbers do not."""
-    body = _NEXT_QUEUED.first(connection, {"id": conversation_id})
-    return rows.run_decoder.decode(body) if body is not None else None
+def queued(connection: Connection, conversation_id: str, limit: int) -> list[Run]:
+    """Return the queued runs of a conversation whose messages came first; clocks may jump, numbers do not."""
+    bodies = _QUEUED.column(connection, {"id": conversation_id, "limit": limit})
+    return list(map(rows.run_decoder.decode, bodies))

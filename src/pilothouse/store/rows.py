@@ -27,15 +27,15 @@ settings_decoder = msgspec.json.Decoder(ConversationSettings)
 _COLUMNS = tuple(Conversation.__struct_fields__)
 # What `conversation_from` takes: all that a conversation has, in its order.
 CONVERSATIONS = (
-    "SELECT id, owner, title, title_source, settings, created_at, updated_at, last_seq, deleted_at, activity "
-    "FROM conversations"
+    "SELECT id, owner, title, title_source, settings, created_at, updated_at, last_seq, deleted_at, activity, "
+    "branch, branches FROM conversations"
 )
 _CONVERSATION = Statement(f"{CONVERSATIONS} WHERE id = :id AND owner = :owner")
 _RUN = Statement("SELECT body FROM runs WHERE id = :id AND owner = :owner")
 _ITEM = Statement("SELECT body FROM items WHERE id = :id")
 _PUT_CONVERSATION = Statement(
     "UPDATE conversations SET title = :title, title_source = :title_source, settings = :settings, "
-    "updated_at = :updated_at, deleted_at = :deleted_at WHERE id = :id"
+    "updated_at = :updated_at, deleted_at = :deleted_at, branch = :branch WHERE id = :id"
 )
 _ADD_CONVERSATION = Statement(
     "INSERT INTO conversations (id, owner, title, title_source, settings, created_at, updated_at, last_seq) "
@@ -125,4 +125,5 @@ def _values(conversation: Conversation) -> dict[str, object]:
         "created_at": conversation.created_at,
         "updated_at": conversation.updated_at,
         "deleted_at": conversation.deleted_at,
+        "branch": conversation.branch,
     }

@@ -20,6 +20,9 @@ conversations = sa.Table(
     sa.Column("activity", sa.String(16)),
     # The number of the newest event. Its row lock is what makes numbers gap-free and commit-ordered.
     sa.Column("last_seq", sa.BigInteger, nullable=False),
+    # The branch that the person chose last, and how many were made: none of them in most conversations.
+    sa.Column("branch", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("branches", sa.Integer, nullable=False, server_default="0"),
 )
 # In the very order of the list and without what it leaves out: a page of it reads its own rows only, also where
 # thousands were imported at the same moment or deleted. Not an `Index`: one with a condition imports all that
@@ -57,6 +60,7 @@ items = sa.Table(
     sa.Column("status", sa.String(16), nullable=False),
     # The item's JSON, packed. While it streams its text is in the delta events; the whole text comes at its end.
     sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("branch", sa.Integer, nullable=False, server_default="0"),
     sa.Index("items_in_order", "conversation_id", "position"),
     sa.Index("items_of_run", "run_id", "status"),
 )
@@ -73,8 +77,29 @@ runs = sa.Table(
     sa.Column("process", sa.String(80)),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("branch", sa.Integer, nullable=False, server_default="0"),
     sa.Index("runs_of_conversation", "conversation_id", "created_at"),
     sa.Index("runs_by_status", "status"),
+)
+
+# A fold of the messages that branches begin with; see `types/branches.py`.
+branches = sa.Table(
+    "branches",
+    metadata,
+    sa.Column("conversation_id", sa.String(40), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("parent", sa.Integer, nullable=False),
+    # What belongs to messages before this position of its parent's path is shared.
+    sa.Column("before", sa.BigInteger, nullable=False),
+    sa.Column("instead_of", sa.String(40), nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("item_id", sa.String(40), nullable=False),
+    sa.Column("run_id", sa.String(40), nullable=False),
+    sa.Column("repeats", sa.String(40)),
+    sa.Column("created_at", sa.Double, nullable=False),
+    # The JSON of its list of todos, and when that changed: at first as it was where the branch begins.
+    sa.Column("todos", sa.LargeBinary),
+    sa.Column("todos_at", sa.Double, nullable=False, server_default="0"),
 )
 
 # What people attached and tools gave back, for who looks at it; the timeline has what each is, and its digest.
@@ -350,6 +375,7 @@ PARTS_OF_CONVERSATIONS = (
     items,
     parts,
     runs,
+    branches,
     search_texts,
     search_backlog,
     packing_backlog,

@@ -1,3 +1,19 @@
+CREATE TABLE branches (
+	conversation_id VARCHAR(40) NOT NULL, 
+	number INTEGER NOT NULL, 
+	parent INTEGER NOT NULL, 
+	"before" BIGINT NOT NULL, 
+	instead_of VARCHAR(40) NOT NULL, 
+	kind VARCHAR(16) NOT NULL, 
+	item_id VARCHAR(40) NOT NULL, 
+	run_id VARCHAR(40) NOT NULL, 
+	repeats VARCHAR(40), 
+	created_at DOUBLE NOT NULL, 
+	todos BLOB, 
+	todos_at DOUBLE DEFAULT '0' NOT NULL, 
+	PRIMARY KEY (conversation_id, number)
+);
+
 CREATE TABLE budget_raises (
 	owner VARCHAR(80) NOT NULL, 
 	day VARCHAR(10) NOT NULL, 
@@ -16,6 +32,8 @@ CREATE TABLE conversations (
 	deleted_at DOUBLE, 
 	activity VARCHAR(16), 
 	last_seq BIGINT NOT NULL, 
+	branch INTEGER DEFAULT '0' NOT NULL, 
+	branches INTEGER DEFAULT '0' NOT NULL, 
 	PRIMARY KEY (id)
 );
 
@@ -83,6 +101,7 @@ CREATE TABLE items (
 	kind VARCHAR(16) NOT NULL, 
 	status VARCHAR(16) NOT NULL, 
 	body BLOB NOT NULL, 
+	branch INTEGER DEFAULT '0' NOT NULL, 
 	PRIMARY KEY (id)
 );
 
@@ -158,6 +177,7 @@ CREATE TABLE runs (
 	process VARCHAR(80), 
 	created_at DOUBLE NOT NULL, 
 	body BLOB NOT NULL, 
+	branch INTEGER DEFAULT '0' NOT NULL, 
 	PRIMARY KEY (id)
 );
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from pilothouse.store import audit as audits
-from pilothouse.store import changes as units
 from pilothouse.store import (
+    branch_tree,
     documents,
     file_changes,
     packing,
@@ -28,6 +28,8 @@ from pilothouse.store import (
     usage_backlog,
     vacuum,
 )
+from pilothouse.store import branches as branch_rows
+from pilothouse.store import changes as units
 from pilothouse.store import grants as passing
 from pilothouse.store import memories as remembered
 from pilothouse.store import todos as todo_lists
@@ -138,6 +140,11 @@ class Store:
     events = _reads(reading.events)
     snapshot = _reads(reading.snapshot)
     items = _reads(reading.items)
+    branches = _reads(branch_rows.branches)
+    branch_nodes = _reads(branch_tree.nodes)
+    following = _looks(branch_rows.following)
+    items_of_run = _reads(reading.items_of_run)
+    hide = _joins(branch_rows.hide)
     item = _reads(reading.item)
     history = _reads(reading.history)
     briefing = _reads(reading.briefing)
@@ -248,10 +255,14 @@ class Store:
 
         return await exchange_files.export(self._database, self._folder, owner, conversation_id)
 
-    async def items_after(self, owner: str, conversation_id: str, after: int, limit: int) -> list[Item]:
+    async def items_after(
+        self, owner: str, conversation_id: str, after: int, limit: int, branch: int | None = None
+    ) -> list[Item]:
         from pilothouse.store import exchange
 
-        return await self._database.read(lambda c: exchange.items_after(c, owner, conversation_id, after, limit))
+        return await self._database.read(
+            lambda c: exchange.items_after(c, owner, conversation_id, after, limit, branch)
+        )
 
     async def import_conversations(self, owner: str, chunks: AsyncIterator[bytes], settle: Settle) -> Imported:
         from pilothouse.store import exchange, exchange_files
@@ -266,6 +277,7 @@ class Store:
 
     run = _looks(rows.owned_run)
     post_message = _joins(units.post_message)
+    post_messages = _joins(units.post_messages)
     admit = _looks(queue_limit.admit)
     receipt = _looks(receipts.receipt)
     # A claim that a power cut takes leaves the run in the queue, and whoever had it is gone. What it does

@@ -22,6 +22,7 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCreated
 from pilothouse.types.feed import FeedEvent, Guard
+from pilothouse.types.items import Item
 from pilothouse.types.json import encode
 
 T = TypeVar("T")
@@ -31,11 +32,12 @@ Publish = Callable[[str, Sequence[FeedEvent]], None]
 _COUNTED = "UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id"
 _HELD = "EXISTS (SELECT 1 FROM runs WHERE runs.id = :run AND runs.epoch = :epoch)"
 _BEFORE = (
-    "RETURNING last_seq, owner, (SELECT events.chain FROM events "
+    "RETURNING last_seq, owner, branches, branch, (SELECT events.chain FROM events "
     "WHERE events.conversation_id = conversations.id AND events.seq = conversations.last_seq - :count)"
 )
 _NEXT = Statement(f"{_COUNTED} {_BEFORE}")
 _NEXT_GUARDED = Statement(f"{_COUNTED} AND {_HELD} {_BEFORE}")
+_BRANCH_OF_RUN = Statement("SELECT branch FROM runs WHERE id = :id")
 _HOLD = Statement("SELECT 1 FROM conversations WHERE id = :id FOR UPDATE")
 _INSERT_EVENT = inserting("events", "conversation_id", "seq", "kind", "item_id", "body", "chain")
 
@@ -53,6 +55,9 @@ class Transaction:
         # Whose the conversations appended to are, and what their items add to what was used.
         self._owners: dict[str, str] = {}
         self.tallies = Tallies()
+        # Of conversations with branches, the one that the person chose; and the branches of runs.
+        self._chosen: dict[str, int] = {}
+        self._branches: dict[str, int | None] = {}
         # Conversations that nobody else writes to until this ends.
         self._held: set[str] = set()
 
@@ -112,15 +117,30 @@ class Transaction:
             if guard is not None:
                 raise PilothouseError("stale_run", "Another process has taken this run over.")
             raise PilothouseError("not_found", "There is no such conversation.")
-        last, owner, seal = found[0]
+        last, owner, branches, branch, seal = found[0]
         self._owners[conversation_id] = owner
+        if branches:
+            self._chosen[conversation_id] = branch
         if conversation_id not in self._seals:
             self._seals[conversation_id] = bytes(seal) if seal is not None else hash_chain.beginning(conversation_id)
         return int(last) - count + 1
 
+    def _branch(self, item: Item) -> int:
+        """Return the branch in which an item stands: its own, that of its run, or the one that the person chose."""
+        if item.branch or item.conversation_id not in self._chosen:
+            return item.branch
+        if item.run_id is None:
+            return self._chosen[item.conversation_id]
+        if item.run_id not in self._branches:
+            self._branches[item.run_id] = _BRANCH_OF_RUN.first(self.connection, {"id": item.run_id})
+        # A message comes before its run, and says itself where it stands.
+        return self._branches[item.run_id] or 0
+
     def _numbered(self, draft: Event, seq: int) -> Event:
         if isinstance(draft, ItemCreated):
-            item = msgspec.structs.replace(draft.item, position=seq, created_at=self.now, updated_at=self.now)
+            item = msgspec.structs.replace(
+                draft.item, position=seq, created_at=self.now, updated_at=self.now, branch=self._branch(draft.item)
+            )
             return ItemCreated(seq=seq, at=self.now, item=item)
         return msgspec.structs.replace(draft, seq=seq, at=self.now)
 

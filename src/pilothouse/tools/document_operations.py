@@ -284,7 +284,7 @@ class DocumentReminders:
                 self._known.popitem(last=False)
         return known.seen, known.total
 
-    async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
+    async def current(self, conversation_id: str, branch: int = 0) -> tuple[Reminder, ...]:
         seen, count = await self._seen(conversation_id)
         if not seen:
             return ()

@@ -94,7 +94,7 @@ class ReadToolResult(Harmless):
         if number is not None:
             # By its place in the timeline, so that an id means nothing in any other conversation.
             place = int(number[1])
-            page = await self._records.items(context.owner, context.conversation_id, place + 1, 1)
+            page = await self._records.items(context.owner, context.conversation_id, place + 1, 1, context.branch)
             for item in page.items:
                 if item.position == place and is_a(item, CallData) and item.status in CLOSED:
                     return item

@@ -105,7 +105,7 @@ class RecallHistory(Harmless):
 
     async def _archived(self, context: CallContext) -> CompactionData:
         """Return what the newest summary stands for."""
-        items = await self._records.history(context.conversation_id)
+        items = await self._records.history(context.conversation_id, context.branch)
         done = [item.data for item in items if is_a(item, CompactionData) and item.status == "completed"]
         if not done:
             raise BadArgument("Nothing of this conversation was replaced by a summary: all of it is here.", "ALL_HERE")
@@ -115,7 +115,7 @@ class RecallHistory(Harmless):
         self, number: int, arguments: JsonObject, context: CallContext, bounds: tuple[CompactionData, int]
     ) -> str:
         summary, room = bounds
-        page = await self._records.items(context.owner, context.conversation_id, number + 1, 1)
+        page = await self._records.items(context.owner, context.conversation_id, number + 1, 1, context.branch)
         there = (item for item in page.items if item.position == number and is_summed_up(item, summary))
         found = next(filter(_speaks, there), None)
         if found is None:
@@ -144,7 +144,9 @@ class RecallHistory(Harmless):
     async def _batch(self, wanted: _Wanted, after: int) -> tuple[list[Item], int | None]:
         """Return some entries that the summary replaced, and up to where they go if there may be more."""
         context = wanted.context
-        batch = await self._records.items_after(context.owner, context.conversation_id, after, limits.RECALL_BATCH)
+        batch = await self._records.items_after(
+            context.owner, context.conversation_id, after, limits.RECALL_BATCH, context.branch
+        )
         there = [item for item in batch if item.position < wanted.summary.keep_from]
         # A message that came in the middle of it may wait for its answer.
         replaced = [item for item in there if is_summed_up(item, wanted.summary)]

@@ -80,7 +80,7 @@ class _Read(_Operation):
     doing = "Reading the todos"
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
-        return _result(await self._lists.current(context.conversation_id))
+        return _result(await self._lists.current(context.conversation_id, context.branch))
 
 
 class _Change(_Operation):
@@ -90,7 +90,10 @@ class _Change(_Operation):
     def _changed(self, todos: Sequence[Todo], arguments: JsonObject) -> Sequence[Todo]: ...
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
-        return _result(await self._lists.change(context.conversation_id, lambda todos: self._changed(todos, arguments)))
+        changed = await self._lists.change(
+            context.conversation_id, lambda todos: self._changed(todos, arguments), context.branch
+        )
+        return _result(changed)
 
 
 class _Write(_Change):
@@ -153,8 +156,8 @@ class TodoReminders:
     def __init__(self, workspace: TodoLists) -> None:
         self._workspace = workspace
 
-    async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
-        todos = (await self._workspace.current(conversation_id)).todos
+    async def current(self, conversation_id: str, branch: int = 0) -> tuple[Reminder, ...]:
+        todos = (await self._workspace.current(conversation_id, branch)).todos
         return (Reminder("todos", _text(todos), NAME),) if todos else ()
 
 

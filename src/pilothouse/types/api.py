@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from pilothouse.types.authority import Mode
+from pilothouse.types.branches import Branch, WhenBusy
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import ErrorCode
 from pilothouse.types.events import Event
@@ -121,6 +122,16 @@ class NewMessage(Body, frozen=True):
     # How many characters, from the first on, the person wrote themselves; the rest came from a program or a file, and
     # is private like what is read from one. None for all of them.
     typed_chars: int | None = None
+    temperature: float | None = None
+    # The branch that it goes on with; the one that was chosen last unless it is said here.
+    branch: int | None = None
+    # The message that it takes the place of, or the run after which it goes on, in a new branch.
+    instead_of: str | None = None
+    after: str | None = None
+    # Of an edited message: whether what was attached to it stays.
+    keep_attachments: bool = True
+    # Of a message that makes a branch: what becomes of answers at work that it leaves behind.
+    when_busy: WhenBusy = "finish"
 
 
 class CompactionWish(Body, frozen=True):
@@ -137,6 +148,21 @@ class MessageAccepted(Frozen, frozen=True):
     conversation_id: str
     item_id: str
     run_id: str
+    # The branch in which it stands.
+    branch: int = 0
+
+
+class Comparison(Body, frozen=True):
+    """One message for several models; each answers it in a branch of its own."""
+
+    message: NewMessage
+    model_ids: tuple[str, ...]
+
+
+class ComparisonAccepted(Frozen, frozen=True):
+    """The message is safe for each model, in the order in which they were named."""
+
+    accepted: tuple[MessageAccepted, ...]
 
 
 class ConversationSnapshot(Frozen, frozen=True):
@@ -149,6 +175,9 @@ class ConversationSnapshot(Frozen, frozen=True):
     # Whether there are items before the first one here.
     has_earlier: bool
     todos: TodoList = TodoList()
+    # The branch whose path this is, and all branches beside the first.
+    branch: int = 0
+    branches: tuple[Branch, ...] = ()
 
 
 class ItemPage(Frozen, frozen=True):

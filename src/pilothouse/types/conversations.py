@@ -51,6 +51,9 @@ class Conversation(Frozen, frozen=True):
     deleted_at: float | None = None
     # The state of its newest run, for the list: "running", "waiting", … or None before the first.
     activity: str | None = None
+    # The branch that the person chose last, and how many were made beside the first.
+    branch: int = 0
+    branches: int = 0
 
 
 def check_temperature(given: float) -> float:

@@ -58,26 +58,19 @@ from pilothouse.types.changes import ChangeList, UndoReport
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.exchange import Download, ExportFormat, Imported
 from pilothouse.types.feed import FeedEvent
+from pilothouse.types.host_branches import Branches
 from pilothouse.types.host_documents import Documents
 from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
 from pilothouse.types.host_meaning import MeaningVerbs
 from pilothouse.types.host_memories import Memories
 from pilothouse.types.host_prompts import MiniPrompts, Prompts
 from pilothouse.types.host_servers import Servers
+from pilothouse.types.host_terminals import Indexes, Terminals
 from pilothouse.types.host_topics import Topics
 from pilothouse.types.host_web import Web
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.paging import FIRST, Cursor, Limit, Page
 from pilothouse.types.runs import Run
-from pilothouse.types.searching import IndexView
-from pilothouse.types.terminals import (
-    ProcessOutput,
-    ProcessView,
-    TerminalList,
-    TerminalSelection,
-    TerminalSize,
-    TerminalView,
-)
 from pilothouse.types.todos import TodoInput, TodoList
 from pilothouse.types.usage import ContextLedger, UsageFormat, UsageReport
 from pilothouse.types.verbs import Options, Service, Verb, verb, verbs_of
@@ -89,6 +82,7 @@ LOCAL_OWNER = "local"
 FeedBatch = Sequence[FeedEvent]
 ListChange = ListFrame | ModelsFrame | ServersFrame | TopicsFrame | TodosFrame | NoticeFrame | InputFrame
 Count = Annotated[int, Meta(ge=0)]
+BranchNumber = Annotated[int, Meta(ge=0, le=limits.BRANCHES)]
 # How many days back from today, which is the first of them.
 Days = Annotated[int, Meta(ge=1, le=limits.USAGE_DAYS)]
 
@@ -121,8 +115,14 @@ class Conversations(Service):
         """Start a conversation."""
 
     @verb("get_conversation", "GET", "/api/conversations/{id}")
-    async def get(self, owner: str, conversation_id: str, limit: Limit = limits.SNAPSHOT_ITEMS) -> ConversationSnapshot:
-        """A conversation with its newest items."""
+    async def get(
+        self,
+        owner: str,
+        conversation_id: str,
+        limit: Limit = limits.SNAPSHOT_ITEMS,
+        branch: BranchNumber | None = None,
+    ) -> ConversationSnapshot:
+        """A conversation with the newest items of a branch; of the one that was chosen last, if none is named."""
 
     @verb("update_conversation", "PATCH", "/api/conversations/{id}")
     async def update(self, owner: str, conversation_id: str, body: ConversationPatch) -> Conversation:
@@ -138,9 +138,14 @@ class Conversations(Service):
 
     @verb("list_items", "GET", "/api/conversations/{id}/items")
     async def items(
-        self, owner: str, conversation_id: str, before: Count | None = None, limit: Limit = limits.SNAPSHOT_ITEMS
+        self,
+        owner: str,
+        conversation_id: str,
+        before: Count | None = None,
+        limit: Limit = limits.SNAPSHOT_ITEMS,
+        branch: BranchNumber | None = None,
     ) -> ItemPage:
-        """Items before a position, or the newest."""
+        """Items before a position, or the newest: those on a branch's path, or of all branches."""
 
     @verb("get_context", "GET", "/api/conversations/{id}/context")
     async def context(self, owner: str, conversation_id: str) -> ContextLedger:
@@ -309,48 +314,6 @@ class Changes(Service):
         """Forget what was set aside, which starts by itself."""
 
 
-class Indexes(Service):
-    """The indexes of working directories."""
-
-    @verb("get_index", "GET", "/api/conversations/{id}/index")
-    async def get(self, owner: str, conversation_id: str) -> IndexView:
-        """How the index of a conversation's working directory stands: what is in it, and how far it is."""
-
-
-class Terminals(Service):
-    """The terminals and background commands of conversations."""
-
-    @verb("get_terminals", "GET", "/api/conversations/{id}/terminal")
-    async def list(self, owner: str, conversation_id: str) -> TerminalList:
-        """A conversation's terminal session and background commands, and what holds them."""
-
-    @verb("open_terminal", "POST", "/api/conversations/{id}/terminal")
-    async def open(self, owner: str, conversation_id: str, body: TerminalSize) -> TerminalView:
-        """Open a conversation's terminal; the one that runs in its folder is used again."""
-
-    @verb("close_terminal", "DELETE", "/api/conversations/{id}/terminal")
-    async def close(self, owner: str, conversation_id: str) -> None:
-        """End a conversation's terminal session and everything in it."""
-
-    @verb("select_in_terminal", "POST", "/api/conversations/{id}/terminal/selection")
-    async def select(self, owner: str, conversation_id: str, body: TerminalSelection) -> None:
-        """Let the agent see what is selected in the terminal."""
-
-    @verb("terminal_recording", "GET", "/api/conversations/{id}/terminal/recording")
-    async def recording(self, owner: str, conversation_id: str) -> PartData:
-        """The recording of a conversation's terminal, as an asciicast."""
-
-    @verb("process_output", "GET", "/api/conversations/{id}/processes/{process}")
-    async def process_output(
-        self, owner: str, conversation_id: str, process_id: str, from_: Count = 0
-    ) -> ProcessOutput:
-        """What a background command wrote, from a byte on."""
-
-    @verb("stop_process", "POST", "/api/conversations/{id}/processes/{process}/stop")
-    async def stop_process(self, owner: str, conversation_id: str, process_id: str) -> ProcessView:
-        """End a background command and everything that it started."""
-
-
 class Exchange(Service):
     """Conversations as files."""
 
@@ -463,6 +426,7 @@ class ClientApi:
 
     conversations: Conversations
     runs: Runs
+    branches: Branches
     questions: Questions
     todos: Todos
     memories: Memories

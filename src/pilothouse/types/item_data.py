@@ -13,6 +13,7 @@ import msgspec
 from pilothouse.types.access import Access, CommandUse, Effect, PathUse, Shown, Taint
 from pilothouse.types.attached import AttachedDocument
 from pilothouse.types.authority import Decision, Grant, Mode, Pattern
+from pilothouse.types.branches import Fork
 from pilothouse.types.json import Frozen, JsonObject
 from pilothouse.types.remembered import MemoryUse
 from pilothouse.types.sources import Source
@@ -67,6 +68,10 @@ class MessageData(ItemData, frozen=True):
     slot: Slot | None = None
     # What it tells the host itself to do, which no model reads: `compact`, or nothing.
     command: str = ""
+    # Where a branch begins: of the first message of one.
+    fork: Fork | None = None
+    # The person hid it: models are not sent it.
+    hidden: bool = False
 
 
 class TurnData(ItemData, frozen=True):
@@ -76,6 +81,8 @@ class TurnData(ItemData, frozen=True):
     turn: str = ""
     # The attempt broke off: this is for people to see, and the next attempt says it anew.
     cut_off: bool = False
+    # The person hid the answer that it belongs to: models are not sent it.
+    hidden: bool = False
 
 
 class ResponseError(Frozen, frozen=True):

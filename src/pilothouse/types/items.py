@@ -86,6 +86,8 @@ class ItemOf(Frozen, Generic[Carried_co], frozen=True, dict=True):
     raw: JsonObject = msgspec.field(name="data")
     created_at: float
     updated_at: float
+    # The branch in which it stands; from whoever writes it, like its place.
+    branch: int = 0
 
     @cached_property
     def data(self) -> Carried_co:
@@ -208,6 +210,12 @@ def turn_of(item: Item) -> str:
     """Return the mark of the turn that an item belongs to; empty for what no model brought forth."""
     data = item.data
     return data.turn if isinstance(data, TurnData) else ""
+
+
+def is_hidden(item: Item) -> bool:
+    """Return whether the person hid this from models."""
+    data = item.data
+    return isinstance(data, MessageData | TurnData) and data.hidden
 
 
 def is_cut_off(item: Item) -> bool:

@@ -102,6 +102,8 @@ class CallContext(msgspec.Struct, frozen=True):
     unattended: bool
     # Set when the call goes on after it paused to ask something.
     resumed: Resumed | None = None
+    # The branch of the conversation in which the run answers.
+    branch: int = 0
     # What the person allowed beforehand for this run: `server.tool` or `server.*`.
     allow: tuple[str, ...] = ()
     owner: str = ""

@@ -19,6 +19,8 @@ from pilothouse.types.api import (
     SearchResult,
 )
 from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApprovals
+from pilothouse.types.branch_views import BranchNode
+from pilothouse.types.branches import Branch, ForkWish
 from pilothouse.types.changes import ChangeList, KeptChange
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.events import Event, ItemCreated
@@ -55,6 +57,12 @@ class Posting(msgspec.Struct, frozen=True):
     # What the item's content describes, in order.
     parts: tuple[Part, ...] = ()
     queue_limits: QueueLimits = QueueLimits()
+    # The branch that it goes on with; None for the one that was chosen last.
+    branch: int | None = None
+    # Where it begins a branch of its own instead.
+    fork: ForkWish | None = None
+    # The message whose attachments it has, too.
+    attachments_of: str | None = None
 
 
 class Briefing(msgspec.Struct, frozen=True):
@@ -127,17 +135,36 @@ class Records(TopicRecords, Protocol):
     ) -> list[FeedEvent]:
         """Return the durable events after a number, in order, up to so many bytes but at least one."""
 
-    async def snapshot(self, owner: str, conversation_id: str, limit: int) -> ConversationSnapshot:
-        """Return a conversation with its newest items, as of one event number."""
+    async def snapshot(
+        self, owner: str, conversation_id: str, limit: int, branch: int | None = None
+    ) -> ConversationSnapshot:
+        """Return a conversation with the newest items of a branch, of the chosen one if none is named."""
 
-    async def items(self, owner: str, conversation_id: str, before: int | None, limit: int) -> ItemPage:
-        """Return items before a position."""
+    async def items(
+        self, owner: str, conversation_id: str, before: int | None, limit: int, branch: int | None = None
+    ) -> ItemPage:
+        """Return items before a position: those on a branch's path, or of all branches."""
+
+    async def branches(self, owner: str, conversation_id: str) -> tuple[Branch, ...]:
+        """Return the branches of a conversation beside its first, by number."""
+
+    async def branch_nodes(self, conversation: Conversation) -> tuple[BranchNode, ...]:
+        """Return all branches of a conversation, the first one too, each with what was said in it in a few words."""
+
+    async def following(self, owner: str, run_id: str, *, itself: bool) -> Sequence[Run]:
+        """Return the runs whose messages came after that of a run, in any branch, oldest first; itself, too, or not."""
+
+    async def items_of_run(self, owner: str, run_id: str) -> Sequence[Item]:
+        """Return everything that a run has in the timeline, its message first, in order."""
+
+    async def hide(self, owner: str, item_id: str, *, hidden: bool) -> Sequence[Item]:
+        """Hide a message or a whole answer from models, or show it again; return the items as they are now."""
 
     async def item(self, owner: str, item_id: str) -> Item:
         """Return one item."""
 
-    async def history(self, conversation_id: str) -> list[Item]:
-        """Return the items a model's history is made of: everything since the newest compaction."""
+    async def history(self, conversation_id: str, branch: int = 0) -> list[Item]:
+        """Return the items a model's history is made of: everything on a branch's path since its newest compaction."""
 
     async def briefing(self, run: Run) -> Briefing:
         """Return what a run begins with; its conversation may be deleted."""
@@ -159,6 +186,9 @@ class Records(TopicRecords, Protocol):
 
     async def post_message(self, posting: Posting) -> MessageAccepted:
         """Keep a message and its queued run; the same again with the same key returns the first acceptance."""
+
+    async def post_messages(self, postings: Sequence[Posting]) -> Sequence[MessageAccepted]:
+        """Keep several messages with their queued runs, all or none."""
 
     async def admit(self, posting: Posting) -> list[Run]:
         """Return the runs that wait for the person, who says this instead; raise if the message cannot be taken."""
@@ -252,8 +282,8 @@ class Records(TopicRecords, Protocol):
     async def add_grant(self, grant: Grant) -> None:
         """Keep a passing permission."""
 
-    async def grants(self, owner: str, conversation_id: str | None) -> Sequence[Grant]:
-        """Return the grants of a conversation or of all that stand now, newest first."""
+    async def grants(self, owner: str, conversation_id: str | None, branch: int | None = None) -> Sequence[Grant]:
+        """Return the grants of a conversation or of all that stand now, newest first; those of a branch's path."""
 
     async def use_grant(self, grant_id: str, at: float) -> bool:
         """Count one use; False when the grant does not stand any more."""
@@ -284,8 +314,10 @@ class Records(TopicRecords, Protocol):
     async def export(self, owner: str, conversation_id: str) -> AsyncIterator[bytes]:
         """Return a conversation with everything in it as lines, as it is now."""
 
-    async def items_after(self, owner: str, conversation_id: str, after: int, limit: int) -> list[Item]:
-        """Return items after a position, in order."""
+    async def items_after(
+        self, owner: str, conversation_id: str, after: int, limit: int, branch: int | None = None
+    ) -> list[Item]:
+        """Return items after a position, in order: those on a branch's path, or of all branches."""
 
     async def import_conversations(self, owner: str, chunks: AsyncIterator[bytes], settle: Settle) -> Imported:
         """Take the conversations of a file over; what was at work in them is settled by this rule."""

@@ -44,6 +44,14 @@ class RunOptions(Frozen, frozen=True):
     thinking: bool | None = None
     # What a summary of older turns is to keep above all, of a run that makes one; not set for one that answers.
     compact: str | UnsetType | None = UNSET
+    # Replaces what the conversation says.
+    temperature: float | None = None
+    # Replaces the conversation's own, in a replay; empty for none at all.
+    system_prompt: str | None = None
+    # The run whose recorded results the calls of this one get; nothing is executed.
+    replay_of: str | None = None
+    # Runs of the same comparison are at work side by side; others one after the other.
+    beside: str | None = None
 
     @property
     def is_summary(self) -> bool:
@@ -72,6 +80,8 @@ class Run(Frozen, frozen=True):
     error: RunError | None = None
     # Why its answer is not at its end, although it is completed; resuming it has the model go on.
     cut: CutReason | None = None
+    # The branch in which it answers.
+    branch: int = 0
 
     @property
     def is_given_up(self) -> bool:

@@ -56,10 +56,10 @@ class TodoInput(Body, frozen=True):
 class TodoLists(Protocol):
     """A conversation's todos as the person may change them."""
 
-    async def current(self, conversation_id: str) -> TodoList:
+    async def current(self, conversation_id: str, branch: int = 0) -> TodoList:
         """Return the list as it is now."""
 
-    async def put(self, conversation_id: str, todos: Sequence[Todo]) -> TodoList:
+    async def put(self, conversation_id: str, todos: Sequence[Todo], branch: int = 0) -> TodoList:
         """Replace the list by the person's, and record that they did; raise `bad_request` for what breaks a rule."""
 
     async def joined(self, conversation_id: str, topic_id: str) -> None:
@@ -77,8 +77,15 @@ class Reminder(msgspec.Struct, frozen=True):
     private: tuple[str, ...] = ()
 
 
-class Reminders(Protocol):
-    """Says what the model must be reminded of."""
+class PluginReminders(Protocol):
+    """Says what the model must be reminded of, as a plugin does."""
 
     async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
         """Return the reminders of a conversation as they are now; the same state gives the same text."""
+
+
+class Reminders(Protocol):
+    """Says what the model must be reminded of."""
+
+    async def current(self, conversation_id: str, branch: int = 0) -> tuple[Reminder, ...]:
+        """Return the reminders of a conversation's branch as they are now; the same state gives the same text."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from pilothouse.types import limits
+from pilothouse.types.branches import place_of
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import Body, Frozen
@@ -81,9 +82,9 @@ class SettingsNow(Protocol):
         """Look again: another process wrote to a conversation, or perhaps to any."""
 
 
-def place_of_todos(conversation_id: str, settings: ConversationSettings) -> str:
-    """Return what a conversation's todos are kept by: its topic, which others may share, else itself."""
-    return settings.topic_id or conversation_id
+def place_of_todos(conversation_id: str, settings: ConversationSettings, branch: int = 0) -> str:
+    """Return what a conversation's todos are kept by: its topic, which others may share, else the branch."""
+    return settings.topic_id or place_of(conversation_id, branch)
 
 
 def check_description(given: str) -> str:

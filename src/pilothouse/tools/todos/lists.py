@@ -16,6 +16,7 @@ from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.todos import rules
 from pilothouse.tools.todos.wording import statistics
 from pilothouse.types import limits
+from pilothouse.types.branches import place_from
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemCreated
@@ -56,12 +57,12 @@ class TodoLists:
         # How often others wrote: what was read before that is not remembered after it.
         self._forgotten = 0
 
-    async def current(self, conversation_id: str) -> TodoList:
-        """Return a conversation's list; the database is asked once, and again after another process wrote."""
-        return await self._at(await self._place(conversation_id))
+    async def current(self, conversation_id: str, branch: int = 0) -> TodoList:
+        """Return the list of a branch; the database is asked once, and again after another process wrote."""
+        return await self._at(await self._place(conversation_id, branch))
 
-    async def _place(self, conversation_id: str) -> str:
-        return place_of_todos(conversation_id, await self._settings_of(conversation_id))
+    async def _place(self, conversation_id: str, branch: int) -> str:
+        return place_of_todos(conversation_id, await self._settings_of(conversation_id), branch)
 
     async def _at(self, place: str) -> TodoList:
         known = self._known.get(place)
@@ -78,9 +79,8 @@ class TodoLists:
         if conversation_id is None:
             self._known.clear()
             return
-        self._known.pop(conversation_id, None)
         # Which topic it is in may be news to this process.
-        for place in [place for place in self._known if place.startswith(_TOPIC)]:
+        for place in [place for place in self._known if _is_of(place, conversation_id) or place.startswith(_TOPIC)]:
             del self._known[place]
 
     async def joined(self, conversation_id: str, topic_id: str) -> None:
@@ -89,7 +89,7 @@ class TodoLists:
         if own.todos and not (await self._at(topic_id)).todos:
             await self._write(topic_id, lambda there: there or own.todos, lambda _new: ())
 
-    async def change(self, conversation_id: str, change: Change) -> TodoList:
+    async def change(self, conversation_id: str, change: Change, branch: int = 0) -> TodoList:
         """Change a list for the agent; raise BadArgument with every rule that the result would break."""
 
         def checked(before: Sequence[Todo]) -> Sequence[Todo]:
@@ -99,17 +99,15 @@ class TodoLists:
                 raise BadArgument(" ".join(wrong))
             return after
 
-        return await self._change(conversation_id, checked, lambda _new: ())
+        return await self._write(await self._place(conversation_id, branch), checked, lambda _new: ())
 
-    async def put(self, conversation_id: str, todos: Sequence[Todo]) -> TodoList:
+    async def put(self, conversation_id: str, todos: Sequence[Todo], branch: int = 0) -> TodoList:
         """Replace a list by the person's; they may take out what is completed."""
         wrong = rules.complaints(todos)
         if wrong:
             raise PilothouseError("bad_request", " ".join(wrong))
-        return await self._change(conversation_id, lambda _before: todos, lambda new: [_recorded(conversation_id, new)])
-
-    async def _change(self, conversation_id: str, change: Change, recorded: Recorded) -> TodoList:
-        return await self._write(await self._place(conversation_id), change, recorded)
+        place = await self._place(conversation_id, branch)
+        return await self._write(place, lambda _before: todos, lambda new: [_recorded(conversation_id, new, branch)])
 
     async def _write(self, place: str, change: Change, recorded: Recorded) -> TodoList:
         while True:
@@ -147,9 +145,13 @@ def _stamp(todo: Todo, was: Todo | None, now: float) -> Todo:
     return same if same == was else msgspec.structs.replace(same, updated_at=now)
 
 
-def _recorded(conversation_id: str, todos: TodoList) -> ItemCreated:
+def _is_of(place: str, conversation_id: str) -> bool:
+    return place_from(place)[0] == place_from(conversation_id)[0]
+
+
+def _recorded(conversation_id: str, todos: TodoList, branch: int) -> ItemCreated:
     about = statistics(todos.todos)
     said = f"{about.completed} of {about.total} completed" if about.total else "the list is empty"
     data = patch(NoticeData, level="info", code="todos", todos=todos)
     item = new_item(conversation_id, "notice", text=f"You changed the todos: {said}.", data=data)
-    return ItemCreated(item=item)
+    return ItemCreated(item=msgspec.structs.replace(item, branch=branch))

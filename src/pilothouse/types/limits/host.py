@@ -255,6 +255,13 @@ RUNS_AT_ONCE_MOST = 1_000
 WAITING_HERE = 250
 WAITING_EVERYWHERE = 4_000
 WAITING_MOST = 100_000
+# Branches of one conversation: a page that shows a tree of more helps nobody, and each costs a row.
+BRANCHES = 1_000
+# Messages, models and files that are told by name in a few words.
+BRANCH_WORDS = 80
+LEFT_BEHIND_SHOWN = 20
+# Models that answer one message side by side.
+COMPARED_MODELS = 3
 # How often those who look at a conversation that waits are told how many come before it.
 WAITING_TOLD = 1.0
 # Titles that models are asked for at once, beside the answers.

@@ -1,0 +1,152 @@
+"""Branches as rows: where each begins, what stands on its path, and where a new one is to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pilothouse.store import paths, rows
+from pilothouse.store.statements import Connection, Statement
+from pilothouse.store.writer import Transaction
+from pilothouse.types import limits
+from pilothouse.types.branches import Branch, Fork, ForkWish
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import ItemUpdated
+from pilothouse.types.item_data import CallData, MessageData, NoticeData
+from pilothouse.types.items import Item, is_a, read
+from pilothouse.types.json import encode
+from pilothouse.types.runs import ACTIVE, Run
+
+_COLUMNS = tuple(Branch.__struct_fields__)
+_BRANCHES = Statement(
+    f"SELECT {', '.join(_COLUMNS)} FROM branches WHERE conversation_id = :id ORDER BY number"  # noqa: S608
+)
+_MESSAGE_OF_RUN = Statement("SELECT body FROM items WHERE run_id = :id AND kind = 'user_message' ORDER BY position")
+_NEXT_MESSAGE = Statement(
+    "SELECT run_id FROM items WHERE conversation_id = :id AND kind = 'user_message' AND branch = :branch "
+    "AND position > :after ORDER BY position LIMIT 1"
+)
+_FOLLOWING = Statement(
+    "SELECT runs.body FROM items JOIN runs ON runs.id = items.run_id WHERE items.conversation_id = :id "
+    "AND items.kind = 'user_message' AND items.position >= :from ORDER BY items.position"
+)
+_HAS_TODOS = Statement(
+    "SELECT 1 FROM todos WHERE conversation_id = :id UNION ALL "
+    "SELECT 1 FROM branches WHERE conversation_id = :id AND todos IS NOT NULL LIMIT 1"
+)
+_SET_TODOS = Statement(
+    "UPDATE branches SET todos = :todos, todos_at = :at WHERE conversation_id = :id AND number = :branch"
+)
+_ITEM = Statement("SELECT body FROM items WHERE id = :id")
+_ANSWER = Statement("SELECT body FROM items WHERE run_id = :id AND kind IN ('response', 'thinking', 'tool_call')")
+# What a person can hide: a message, and an answer by any of its pieces.
+_HIDDEN = ("user_message", "response", "thinking", "tool_call")
+
+
+def branches(connection: Connection, owner: str, conversation_id: str) -> tuple[Branch, ...]:
+    """Return the branches of a conversation beside its first, by number."""
+    rows.owned_conversation(connection, owner, conversation_id)
+    return of(connection, conversation_id)
+
+
+def of(connection: Connection, conversation_id: str) -> tuple[Branch, ...]:
+    """Return the branches of a conversation beside its first, by number."""
+    return tuple(map(_branch, _BRANCHES.rows(connection, {"id": conversation_id})))
+
+
+def _branch(row: Sequence[Any]) -> Branch:
+    return Branch(**dict(zip(_COLUMNS, row, strict=True)))
+
+
+def check(conversation: Conversation, number: int) -> int:
+    """Return the number of a branch that is there; raise one sentence for another."""
+    if not 0 <= number <= conversation.branches:
+        raise PilothouseError("not_found", "There is no such branch.", fix="Reload the conversation.")
+    return number
+
+
+class Beginning(NamedTuple):
+    """Where a message is to stand: in a branch that is there, or at the beginning of a new one."""
+
+    branch: int
+    fork: Fork | None = None
+
+
+def beginning(connection: Connection, conversation_id: str, count: int, wish: ForkWish) -> Beginning:
+    """Return where a message stands that takes the place of a run, or follows one; raise for one that cannot."""
+    place = wish.instead_of or wish.after or ""
+    message = _message_of(connection, conversation_id, place)
+    if wish.instead_of is None:
+        following = _NEXT_MESSAGE.first(
+            connection, {"id": conversation_id, "branch": message.branch, "after": message.position}
+        )
+        if following is None:
+            return Beginning(message.branch)
+        message = _message_of(connection, conversation_id, following)
+    data = read(MessageData, message.raw)
+    if data.hidden and wish.instead_of is not None:
+        raise PilothouseError("conflict", "This message was hidden meanwhile.", fix="Show it again first.")
+    if data.command:
+        raise PilothouseError("bad_request", "A command is no message, and cannot be changed afterwards.")
+    fork = data.fork
+    if fork is not None:
+        # It stands in the place of another itself: they are siblings.
+        parent, before, instead_of = fork.parent, fork.before, fork.instead_of
+    else:
+        parent, before, instead_of = message.branch, message.position, message.run_id or ""
+    if count >= limits.BRANCHES:
+        raise PilothouseError(
+            "too_many",
+            f"This conversation has {count:,} branches already.",
+            fix="Go on in a new conversation: branch into one from here.",
+        )
+    made = Fork(parent=parent, before=before, instead_of=instead_of, kind=wish.kind, repeats=wish.repeats)
+    return Beginning(count + 1, made)
+
+
+def _message_of(connection: Connection, conversation_id: str, run_id: str) -> Item:
+    body = _MESSAGE_OF_RUN.first(connection, {"id": run_id})
+    message = rows.kept_item(body) if body is not None else None
+    if message is None or message.conversation_id != conversation_id:
+        raise PilothouseError("not_found", "There is no such message in this conversation.")
+    return message
+
+
+def following(connection: Connection, owner: str, run_id: str, *, itself: bool) -> list[Run]:
+    """Return the runs whose messages came after that of a run, in any branch, oldest first; itself, too, or not."""
+    run = rows.owned_run(connection, owner, run_id)
+    message = _message_of(connection, run.conversation_id, run_id)
+    asked = {"id": run.conversation_id, "from": message.position + (not itself)}
+    return list(map(rows.run_decoder.decode, _FOLLOWING.column(connection, asked)))
+
+
+def take_over_todos(connection: Connection, conversation_id: str, number: int, before: int) -> None:
+    """Let a new branch begin with the todos that stood where it begins: as the newest item there says."""
+    if not _HAS_TODOS.first(connection, {"id": conversation_id}):
+        return
+    for body in paths.BranchPath(conversation_id, number).earlier_calls(connection, before):
+        item = rows.kept_item(body)
+        todos = item.data.todos if is_a(item, CallData) or is_a(item, NoticeData) else None
+        if todos is not None:
+            values = {"id": conversation_id, "branch": number, "todos": encode(todos), "at": todos.updated_at}
+            _SET_TODOS.run(connection, values)
+            return
+
+
+def hide(tx: Transaction, owner: str, item_id: str, *, hidden: bool) -> list[Item]:
+    """Hide a message or a whole answer from models, or show it again."""
+    item = rows.owned_item(tx.connection, owner, item_id)
+    tx.hold(item.conversation_id)
+    if item.kind not in _HIDDEN or item.run_id is None:
+        raise PilothouseError("bad_request", "Only a message or an answer can be hidden.")
+    run = rows.owned_run(tx.connection, owner, item.run_id)
+    if run.status in ACTIVE:
+        fix = "Stop it first, or wait until it has ended."
+        raise PilothouseError("conflict", "The answer to this is being worked on.", fix=fix)
+    of_answer = _ANSWER.column(tx.connection, {"id": item.run_id})
+    bodies = [_ITEM.first(tx.connection, {"id": item_id})] if item.kind == "user_message" else of_answer
+    changed = [each for each in map(rows.kept_item, bodies) if bool(each.raw.get("hidden")) != hidden]
+    if changed:
+        tx.append(item.conversation_id, [ItemUpdated(item_id=each.id, data={"hidden": hidden}) for each in changed])
+    return [rows.owned_item(tx.connection, owner, each.id) for each in changed] or [item]
