@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -103,6 +104,14 @@ def beginning(connection: Connection, conversation_id: str, count: int, wish: Fo
         )
     made = Fork(parent=parent, before=before, instead_of=instead_of, kind=wish.kind, repeats=wish.repeats)
     return Beginning(count + 1, made)
+
+
+def end_of(connection: Connection, conversation_id: str, run_id: str) -> int:
+    """Return the position before which everything belongs to a run or to what came before it, in its branch."""
+    message = _message_of(connection, conversation_id, run_id)
+    asked = {"id": conversation_id, "branch": message.branch, "after": message.position}
+    following = _NEXT_MESSAGE.first(connection, asked)
+    return sys.maxsize if following is None else _message_of(connection, conversation_id, following).position
 
 
 def _message_of(connection: Connection, conversation_id: str, run_id: str) -> Item:
