@@ -351,9 +351,9 @@ async def test_what_a_process_that_died_left_of_a_copy_is_removed_after_a_day(
             with pytest.raises(PilothouseError):
                 await copied(chat, wanted)
         assert {"events", "items", "runs"} <= set(left_of_copies(url))
-        await chat.api.branches._records.tidy()
+        await chat.host.api._records.tidy()
         assert left_of_copies(url), "a copy of today may be at work"
         monkeypatch.setattr(limits, "COPY_DAYS", -1.0)
-        await chat.api.branches._records.tidy()
+        await chat.host.api._records.tidy()
         assert left_of_copies(url) == []
         assert len((await chat.api.conversations.list(ME, 10)).conversations) == 1

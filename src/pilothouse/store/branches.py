@@ -10,7 +10,7 @@ from pilothouse.store import paths, rows
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
-from pilothouse.types.branches import Branch, Fork, ForkWish
+from pilothouse.types.branches import Branch, Fork, ForkWish, check_branch
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemUpdated
@@ -62,9 +62,7 @@ def _branch(row: Sequence[Any]) -> Branch:
 
 def check(conversation: Conversation, number: int) -> int:
     """Return the number of a branch that is there; raise one sentence for another."""
-    if not 0 <= number <= conversation.branches:
-        raise PilothouseError("not_found", "There is no such branch.", fix="Reload the conversation.")
-    return number
+    return check_branch(conversation.branches, number)
 
 
 class Beginning(NamedTuple):

@@ -10,7 +10,9 @@ from pilothouse.store.statements import Connection, Statement
 # The branches that lead to one, each with the position before which it is shared: of the one itself, all of it.
 PATH = (
     "WITH RECURSIVE path (number, before) AS (SELECT CAST(:branch AS INTEGER), CAST(:most AS BIGINT) UNION ALL "
-    "SELECT b.parent, b.before FROM branches b JOIN path ON b.conversation_id = :id AND b.number = path.number) "
+    "SELECT b.parent, b.before FROM branches b JOIN path ON b.conversation_id = :id AND b.number = path.number "
+    # A branch leaves one that was there before it: whatever rows say, a path comes to an end.
+    "AND b.parent < b.number) "
 )
 # What a run did belongs to its message, also where it was done after later ones came.
 ON_PATH = (

@@ -274,6 +274,11 @@ class Store:
                 self._publish(one.id, await self._database.read(partial(exchange.newest, conversation_id=one.id)))
         return Imported(conversations=taken)
 
+    async def items_in(self, owner: str, conversation_id: str, branch: int, after: int, limit: int) -> list[Item]:
+        from pilothouse.store import exchange
+
+        return await self._database.read(lambda c: exchange.items_in(c, owner, conversation_id, branch, after, limit))
+
     async def copy_run(self, owner: str, run_id: str, made: Conversation, told: Item) -> Conversation:
         # Few ask for it.
         from pilothouse.store import copying
