@@ -8,7 +8,9 @@ __version__ = "0.1.0"
 
 # Imported when first used: `import pilothouse` alone costs nothing.
 if TYPE_CHECKING:
-    from pilothouse.library import Answer, Chat, Host, Models, Tools
+    from pilothouse.library import Host, Models
+    from pilothouse.library.answers import Answer
+    from pilothouse.library.chats import Chat, Tools
     from pilothouse.library.registries import Registries
     from pilothouse.library.servers import Servers
     from pilothouse.types.api import ImageInput, ModelInput
@@ -54,7 +56,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "library": ("Answer", "Chat", "Host", "Models", "Tools"),
+    "library": ("Host", "Models"),
+    "library.answers": ("Answer",),
+    "library.chats": ("Chat", "Tools"),
     "library.registries": ("Registries",),
     "library.servers": ("Servers",),
     "types.api": ("ImageInput", "ModelInput"),
