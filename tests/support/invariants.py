@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -56,7 +57,9 @@ def check_conversation(connection: sa.Connection, conversation_id: str, last_seq
         check_run(run, [item for item in items if item.run_id == run.id], runs, at_rest=at_rest)
     check_order(events)
     check_calls(items, events)
-    check_messages(history(items))
+    for path in paths(items):
+        check_ids(path)
+        check_messages(history(path))
 
 
 def fold_events(events: Iterable[Event]) -> list[Item]:
@@ -161,10 +164,6 @@ def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
     repeated = [item_id for item_id, times in begun.items() if times > 1 + paused[item_id]]
     assert not repeated, f"calls were executed twice: {repeated}"
     calls = [item for item in items if item.kind == "tool_call"]
-    # A summary stands for the calls before it: no model is sent them again.
-    summed = [item.position for item in items if item.kind == "compaction" and item.status == "completed"]
-    ids = Counter((sum(item.position > end for end in summed), item.raw["callId"]) for item in calls)
-    assert all(count == 1 for count in ids.values()), f"call ids are used twice: {ids}"
     for call in calls:
         if call.status in CLOSED and not call.raw.get("cutOff"):
             assert call.text or call.status == "completed", f"{call.id} has no result"
@@ -176,6 +175,32 @@ def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
         if call_id in begun:
             choice = question.raw.get("answer", {}).get("choice")
             assert choice in LASTING | {"allow"}, f"{call_id} ran without permission"
+
+
+def paths(items: Sequence[Item]) -> list[list[Item]]:
+    """Return the items of each branch's path: its own, and of those before it what belongs to earlier messages."""
+    sent = {item.run_id: item.position for item in items if item.kind == "user_message"}
+    forks = {item.branch: item.raw["fork"] for item in items if item.raw.get("fork")}
+    found = []
+    for number in {item.branch for item in items}:
+        path: list[Item] = []
+        branch, before = number, sys.maxsize
+        while True:
+            path += [each for each in items if each.branch == branch and sent.get(each.run_id, each.position) < before]
+            if branch not in forks:
+                break
+            branch, before = forks[branch]["parent"], forks[branch]["before"]
+        found.append(sorted(path, key=lambda item: item.position))
+    return found
+
+
+def check_ids(path: Sequence[Item]) -> None:
+    """No model is sent two calls with one id; what stands on no path together is never sent together."""
+    calls = [item for item in path if item.kind == "tool_call"]
+    # A summary stands for the calls before it: no model is sent them again.
+    summed = [item.position for item in path if item.kind == "compaction" and item.status == "completed"]
+    ids = Counter((sum(item.position > end for end in summed), item.raw["callId"]) for item in calls)
+    assert all(count == 1 for count in ids.values()), f"call ids are used twice: {ids}"
 
 
 def _came_to(phase: str, events: Sequence[Event]) -> Counter[str]:
