@@ -62,7 +62,6 @@ async def refused(work: Any) -> PilothouseError:
 # --- what is done, and what is not ---
 
 
-@pytest.mark.case("CHT-17")
 async def test_no_tool_is_executed_and_the_model_gets_what_was_given_then(desk: Replays) -> None:
     chat = desk.chat
     todo = {"call": "todo_operations", "arguments": {"operation": "write", "todoList": PLAN}}
@@ -91,7 +90,6 @@ async def _with(chat: Chat, **settings: Any) -> ConversationSettings:
     return ConversationSettings(**{name: getattr(now, name) for name in now.__struct_fields__} | settings)
 
 
-@pytest.mark.case("CHT-17")
 async def test_a_call_that_was_not_recorded_stops_there_and_says_so(desk: Replays) -> None:
     chat = desk.chat
     chat.write([[echo("one")], "Done."])
@@ -158,7 +156,6 @@ async def test_what_failed_or_was_denied_then_is_given_back_as_that(desk: Replay
     assert carried_out(desk.record) == 1
 
 
-@pytest.mark.case("CHT-17")
 async def test_nobody_is_asked_about_a_call_that_was_asked_about_then(desk: Replays) -> None:
     chat = desk.chat
     asking = {"call": "user_collaboration", "arguments": {"prompt": "Which colour?"}}
@@ -210,7 +207,6 @@ async def test_pictures_of_results_are_kept_for_the_replay_too(desk: Replays) ->
 # --- where it stands ---
 
 
-@pytest.mark.case("CHT-17")
 async def test_a_replay_is_a_branch_that_nobody_goes_on_with(desk: Replays) -> None:
     chat = desk.chat
     chat.write(["One.", "Two.", "Three."])
@@ -298,7 +294,6 @@ async def test_a_run_that_is_not_finished_is_refused(desk: Replays) -> None:
     assert (again.status, call.status) == ("completed", "cancelled")
 
 
-@pytest.mark.case("CHT-17")
 async def test_a_run_whose_results_were_cleared_is_refused_and_nothing_is_lost(desk: Replays) -> None:
     chat = desk.chat
     chat.write([[{"call": "far__image", "arguments": {}}], "A dot."])
@@ -359,7 +354,6 @@ async def test_a_model_that_calls_the_same_again_and_again_is_stopped_and_nobody
 # --- compared ---
 
 
-@pytest.mark.case("CHT-18")
 async def test_two_runs_are_compared_step_by_step(desk: Replays) -> None:
     chat = desk.chat
     chat.write(
@@ -394,7 +388,6 @@ async def test_two_runs_are_compared_step_by_step(desk: Replays) -> None:
     assert (same.same_calls, same.same_answer) == (True, True)
 
 
-@pytest.mark.case("CHT-18")
 async def test_a_replay_that_stopped_is_compared_as_far_as_it_came(desk: Replays) -> None:
     chat = desk.chat
     chat.write([[echo("one")], [echo("two")], "Done."])
