@@ -48,10 +48,11 @@ class BranchService(Branches):
         return await self._records.snapshot(owner, conversation_id, limits.SNAPSHOT_ITEMS, body.branch)
 
     async def retry(self, owner: str, run_id: str, body: Retry) -> MessageAccepted:
-        run = await self._records.run(owner, run_id)
-        message = await self._records.item(owner, run.message_item_id)
+        messages.check_key(body.idempotency_key)
         if body.temperature is not None:
             check_temperature(body.temperature)
+        run = await self._records.run(owner, run_id)
+        message = await self._records.item(owner, run.message_item_id)
         options = msgspec.structs.replace(
             run.options,
             model_id=body.model_id or run.options.model_id,
@@ -64,7 +65,9 @@ class BranchService(Branches):
         )
         fork = ForkWish(kind="retry", instead_of=run_id, repeats=repeated(message))
         posting = messages.repeated(owner, message, options, fork)
-        posting = msgspec.structs.replace(posting, idempotency_key=body.idempotency_key)
+        posting = msgspec.structs.replace(
+            posting, idempotency_key=body.idempotency_key, digest=messages.digest(body, run_id)
+        )
         (accepted,) = await self._runs.post([posting], body.when_busy, self._known_models)
         return accepted
 
@@ -82,6 +85,7 @@ class BranchService(Branches):
         for model_id in wanted:
             await self._dependencies.model_source.open(model_id)
         first = await self._runs.prepared(owner, conversation_id, body.message)
+        first = msgspec.structs.replace(first, digest=messages.digest(body.message, *wanted))
 
         async def ready(postings: Sequence[Posting]) -> Sequence[Posting]:
             whole = await self._runs.with_documents(owner, postings[0], body.message)

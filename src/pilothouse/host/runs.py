@@ -17,9 +17,9 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemUpdated
 from pilothouse.types.host import Runs
 from pilothouse.types.item_data import CallData, ResponseData
-from pilothouse.types.items import Item, patch
+from pilothouse.types.items import Item, is_hidden, patch
 from pilothouse.types.records import Posting, Records
-from pilothouse.types.runs import ACTIVE, ENDED, Run
+from pilothouse.types.runs import ENDED, Run
 
 # What is still to be done for messages once it is known that there is room for them.
 Ready = Callable[[Sequence[Posting]], Awaitable[Sequence[Posting]]]
@@ -90,8 +90,10 @@ class RunService(Runs):
         known = await self._records.receipt(first) if first.idempotency_key is not None else None
         if known is not None:
             # The first try may have been kept and never started; a run that was is not started twice.
-            await self._engine.start(known.conversation_id)
-            return [known]
+            together = await self._records.accepted_together(known)
+            for each in together:
+                await self._engine.start(each.conversation_id)
+            return together
         # Before anything is done for it.
         waiting = await self._records.admit(first)
         postings = await ready(postings)
@@ -113,14 +115,10 @@ class RunService(Runs):
             chosen = (await self._records.conversation(owner, posting.item.conversation_id)).branch
             branch = chosen if posting.branch is None else posting.branch
             return [run for run in waiting if run.branch == branch]
-        place = fork.instead_of or fork.after or ""
-        left = await self._records.following(owner, place, itself=fork.instead_of is not None)
-        behind = {run.id for run in left}
-        before = (await self._records.run(owner, place)).branch
-        given_up = [run for run in waiting if run.id not in behind and run.branch == before]
+        # Also before anything is ended: it raises for a place where no branch can begin.
+        leaving = await self._records.leaving(posting)
         # The newest first: what ends begins what was queued behind it.
-        stopped = [run for run in reversed(left) if run.status in ACTIVE] if when_busy == "stop" else []
-        return [*stopped, *given_up]
+        return [*(leaving.behind if when_busy == "stop" else ()), *leaving.waiting]
 
     async def compact(self, owner: str, conversation_id: str, body: CompactionWish) -> MessageAccepted:
         posting = messages.compaction(owner, conversation_id, body)
@@ -177,6 +175,9 @@ class RunService(Runs):
             return run
         items = await self._records.history(run.conversation_id, run.branch) if _is_unfinished(run) else []
         mine = [item for item in items if item.run_id == run_id]
+        if any(map(is_hidden, mine)):
+            fix = "Show it again first."
+            raise PilothouseError("conflict", "This was hidden, so nobody can go on with it.", fix=fix)
         if _is_unfinished(run) and (_is_summed_up(run, items) or await self._has_gone_on(run, items)):
             _check_can_follow(run, mine)
         answers = stop_reasons.standing(mine)

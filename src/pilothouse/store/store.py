@@ -143,6 +143,7 @@ class Store:
     branches = _reads(branch_rows.branches)
     branch_nodes = _reads(branch_tree.nodes)
     following = _looks(branch_rows.following)
+    leaving = _looks(branch_rows.leaving)
     items_of_run = _reads(reading.items_of_run)
     hide = _joins(branch_rows.hide)
     item = _reads(reading.item)
@@ -280,6 +281,7 @@ class Store:
     post_messages = _joins(units.post_messages)
     admit = _looks(queue_limit.admit)
     receipt = _looks(receipts.receipt)
+    accepted_together = _looks(receipts.together)
     # A claim that a power cut takes leaves the run in the queue, and whoever had it is gone. What it does
     # that must not be done twice, it promises first.
     claim_next = _joins(units.claim_next, promised=False)
