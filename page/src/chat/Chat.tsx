@@ -1,5 +1,7 @@
 import { Button } from "@mantine/core";
 import { Dock } from "../approvals/Dock";
+import { BeforeBranch } from "../branches/BeforeBranch";
+import { BranchBar } from "../branches/BranchBar";
 import { useKeepingLedger } from "../context/useLedger";
 import { Composer } from "../composer/Composer";
 import shell from "../shell/App.module.css";
@@ -31,6 +33,8 @@ export function Chat({ itemId }: { itemId: string | null }) {
   const problem = useApp((state) => state.openProblem);
   useKeepingLedger();
   const isDeleted = useApp((state) => (state.open?.conversation.deletedAt ?? null) !== null);
+  // A replay is no way on.
+  const isReplay = useApp(({ open }) => open?.branches.get(open.branch)?.kind === "replay");
   if (wanted && problem) return <Missing message={problem} />;
   if (wanted && openId !== wanted) return <Loading />;
   if (isDeleted) return <Missing message="This conversation was deleted." />;
@@ -43,7 +47,9 @@ export function Chat({ itemId }: { itemId: string | null }) {
       )}
       <ServerGone />
       {openId && <Dock key={`dock-${openId}`} itemId={itemId} />}
-      <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />
+      <BranchBar />
+      {!isReplay && <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />}
+      <BeforeBranch />
     </div>
   );
 }

@@ -18,7 +18,7 @@ export const rooms = ["tools", "status", "traffic"] as const;
 export type Room = (typeof rooms)[number];
 
 export type Route =
-  | { page: "chat"; conversationId: string | null; itemId: string | null }
+  | { page: "chat"; conversationId: string | null; itemId: string | null; branch: number | null }
   | { page: "settings"; tab: SettingsTab }
   | { page: "waiting" }
   | { page: "topic"; topicId: string | null }
@@ -40,12 +40,16 @@ export function parseRoute(path: string, query = ""): Route {
   if (first === "topics" && !second) return { page: "topic", topicId: null };
   const room = rooms.find((name) => name === first);
   if (room && !second) return { page: "room", room };
-  const itemId = new URLSearchParams(query).get("item");
-  return { page: "chat", conversationId: first === "c" && second ? decodeURIComponent(second) : null, itemId };
+  const asked = new URLSearchParams(query);
+  const named = asked.get("branch") ?? "";
+  const conversationId = first === "c" && second ? decodeURIComponent(second) : null;
+  return { page: "chat", conversationId, itemId: asked.get("item"), branch: /^\d{1,6}$/.test(named) ? Number(named) : null };
 }
 
 export const conversationPath = (id: string) => `/c/${encodeURIComponent(id)}`;
-export const itemPath = (id: string, itemId: string) => `${conversationPath(id)}?item=${encodeURIComponent(itemId)}`;
+/** The address of an item; where its branch is known it need not be looked for. */
+export const itemPath = (id: string, itemId: string, branch: number | null = null) =>
+  `${conversationPath(id)}?item=${encodeURIComponent(itemId)}${branch === null ? "" : `&branch=${branch}`}`;
 export const waitingPath = "/waiting";
 export const topicsPath = "/topics";
 export const topicPath = (id: string) => `/topic/${encodeURIComponent(id)}`;

@@ -40,6 +40,12 @@ export interface AppState {
   topics: readonly Topic[];
   /** The open conversation; null on the start page. */
   open: ConversationState | null;
+  /** Other paths of it that are looked at besides, by branch. */
+  beside: ReadonlyMap<number, ConversationState>;
+  /** The run after which the next message goes on in a new branch; null for the end of the path. */
+  branching: string | null;
+  /** The message that is being edited in its place. */
+  editing: string | null;
   /** What fills the window of the conversation that was last asked about. */
   ledger: KeptLedger | null;
   /** Whether the conversation named by the address is being fetched. */
@@ -85,6 +91,9 @@ const initial: AppState = {
   builtInTools: [],
   topics: [],
   open: null,
+  beside: new Map(),
+  branching: null,
+  editing: null,
   ledger: null,
   opening: false,
   openProblem: null,
