@@ -105,7 +105,7 @@ class Executor:
     async def title(self, ended: Ended) -> None:
         """Give the conversation a better title after its first exchange."""
         run, opened = ended
-        if not self._titles or opened is None or run.status != "completed" or self._closing():
+        if not self._titles or opened is None or run.status != "completed" or run.options.replay_of or self._closing():
             return
         try:
             conversation = await self._parts.records.conversation(run.owner, run.conversation_id)

@@ -109,6 +109,9 @@ class RunService(Runs):
     async def _in_the_way(self, posting: Posting, waiting: Sequence[Run], when_busy: WhenBusy) -> Sequence[Run]:
         """Return the runs that a message ends: those that wait in its branch, and on demand those it leaves behind."""
         owner, fork = posting.run.owner, posting.fork
+        if fork is not None and fork.kind == "replay":
+            # It is looked at, and nobody goes on with it: nothing is left behind, and nothing given up.
+            return ()
         if fork is None:
             if not waiting:
                 return ()
@@ -173,6 +176,7 @@ class RunService(Runs):
             # Perhaps whoever was to begin it, or began it and gave it back, never comes.
             await self._engine.start(run.conversation_id)
             return run
+        _check_can_resume(run)
         items = await self._records.history(run.conversation_id, run.branch) if _is_unfinished(run) else []
         mine = [item for item in items if item.run_id == run_id]
         if any(map(is_hidden, mine)):
@@ -243,6 +247,12 @@ def _cancelled(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None
 def _is_unfinished(run: Run) -> bool:
     """Return whether a run has ended and its answer has not."""
     return run.status in ("interrupted", "failed", "cancelled") or run.cut is not None
+
+
+def _check_can_resume(run: Run) -> None:
+    """Raise for a replay that came to what was not recorded: there is nothing that it could go on with."""
+    if run.error is not None and run.error.code == "not_recorded":
+        raise PilothouseError("conflict", "A replay cannot go on from a call that was not recorded.")
 
 
 def _is_summed_up(run: Run, items: Sequence[Item]) -> bool:

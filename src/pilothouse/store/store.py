@@ -179,6 +179,8 @@ class Store:
 
     # The end of the call, which is a promise, comes after it and takes it along.
     keep_result = _writes(parts.keep, promised=False)
+    repeat_result = _writes(parts.repeat, promised=False)
+    kept_parts = _reads(parts.of_run)
     result = _reads(parts.result)
     part = _reads(parts.part)
     part_bytes = _reads(parts.body)

@@ -182,6 +182,12 @@ class Records(TopicRecords, Protocol):
     async def keep_result(self, result: KeptResult) -> None:
         """Keep the whole result of a call, instead of any that was kept for it before."""
 
+    async def repeat_result(self, of: str, item_id: str, conversation_id: str) -> None:
+        """Keep for a call what was kept of another one's result, instead of any that was kept for it before."""
+
+    async def kept_parts(self, run_id: str) -> set[tuple[str, int]]:
+        """Return which parts are kept of a run's items: each by its item and its index."""
+
     async def result(self, owner: str, item_id: str) -> FullResult | None:
         """Return what was kept of a call's result, without the bytes of files; None when nothing was."""
 
