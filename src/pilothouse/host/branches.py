@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pilothouse.host import left_behind, messages, replays
+from pilothouse.host import copies, left_behind, messages, replays
 from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.differences import RecordedRun, difference
 from pilothouse.host.runs import RunService
@@ -102,7 +102,12 @@ class BranchService(Branches):
         return await left_behind.put_back(self._records, self._changes, owner, run_id, itself=body.itself)
 
     async def copy(self, owner: str, run_id: str, body: NewCopy) -> Conversation:
-        raise NotImplementedError
+        run = await self._records.run(owner, run_id)
+        of = await self._records.conversation(owner, run.conversation_id)
+        made, told = copies.begun(of, run, body)
+        copied = await self._records.copy_run(owner, run_id, made, told)
+        self._dependencies.meaning.changed("passage")
+        return copied
 
     async def hide(self, owner: str, item_id: str) -> Hidden:
         return await self._hide(owner, item_id, hidden=True)

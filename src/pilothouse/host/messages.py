@@ -222,7 +222,7 @@ def compaction(owner: str, conversation_id: str, body: CompactionWish) -> Postin
         created_at=0.0,
         updated_at=0.0,
     )
-    return Posting(item=item, run=run, first_words="", idempotency_key=None)
+    return Posting(item=item, run=run, first_words="", idempotency_key=None, branch=body.branch)
 
 
 def digest(body: NewMessage | Retry, *more: str) -> str:

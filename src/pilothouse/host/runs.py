@@ -12,7 +12,7 @@ from pilothouse.host import messages, results, selection
 from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.engine import Engine
 from pilothouse.types.api import CompactionWish, FullResult, MessageAccepted, NewMessage, PartData
-from pilothouse.types.branches import WhenBusy
+from pilothouse.types.branches import WhenBusy, check_branch
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemUpdated
 from pilothouse.types.host import Runs
@@ -126,13 +126,15 @@ class RunService(Runs):
     async def compact(self, owner: str, conversation_id: str, body: CompactionWish) -> MessageAccepted:
         posting = messages.compaction(owner, conversation_id, body)
         posting = msgspec.structs.replace(posting, queue_limits=self._dependencies.queue_limits())
-        waiting = await self._records.admit(posting)
-        await self._check_can_compact(owner, conversation_id, [run for run in waiting if not run.is_given_up])
+        conversation = await self._records.conversation(owner, conversation_id)
+        branch = conversation.branch if body.branch is None else check_branch(conversation.branches, body.branch)
+        here = [run for run in await self._records.admit(posting) if run.branch == branch]
+        await self._check_can_compact(conversation_id, branch, [run for run in here if not run.is_given_up])
         accepted = await self._records.post_message(posting)
         await self._engine.start(conversation_id)
         return accepted
 
-    async def _check_can_compact(self, owner: str, conversation_id: str, waiting: Sequence[Run]) -> None:
+    async def _check_can_compact(self, conversation_id: str, branch: int, waiting: Sequence[Run]) -> None:
         """Raise where a summary would take a question's place, would be a second one, or would stand for nothing."""
         if waiting:
             # Unlike a message this answers nothing, so it gives nothing up.
@@ -143,11 +145,11 @@ class RunService(Runs):
                 f"{what}, so nothing can be summed up now.",
                 fix="Answer it or stop it first." if asked else "Resume it or stop it first.",
             )
-        at_work = await self._records.runs_in(("queued", "running"), conversation_id)
+        everything = await self._records.runs_in(("queued", "running"), conversation_id)
+        at_work = [run for run in everything if run.branch == branch]
         if any(run.options.is_summary for run in at_work):
             raise PilothouseError("conflict", "This conversation is being summed up already.")
-        chosen = (await self._records.conversation(owner, conversation_id)).branch
-        if not at_work and not compaction.spoken_since_summary(await self._records.history(conversation_id, chosen)):
+        if not at_work and not compaction.spoken_since_summary(await self._records.history(conversation_id, branch)):
             raise PilothouseError("conflict", "There is nothing to sum up yet.")
 
     async def get(self, owner: str, run_id: str) -> Run:

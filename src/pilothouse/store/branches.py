@@ -10,7 +10,7 @@ from pilothouse.store import paths, rows
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
-from pilothouse.types.branches import Branch, Fork, ForkWish, path_of
+from pilothouse.types.branches import Branch, Fork, ForkWish, check_branch, path_of
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemUpdated
@@ -72,9 +72,7 @@ def _branch(row: Sequence[Any]) -> Branch:
 
 def check(conversation: Conversation, number: int) -> int:
     """Return the number of a branch that is there; raise one sentence for another."""
-    if not 0 <= number <= conversation.branches:
-        raise PilothouseError("not_found", "There is no such branch.", fix="Reload the conversation.")
-    return number
+    return check_branch(conversation.branches, number)
 
 
 class Beginning(NamedTuple):
@@ -114,6 +112,14 @@ def beginning(connection: Connection, conversation_id: str, count: int, wish: Fo
         )
     made = Fork(parent=parent, before=before, instead_of=instead_of, kind=wish.kind, repeats=wish.repeats)
     return Beginning(count + 1, made)
+
+
+def end_of(connection: Connection, conversation_id: str, run_id: str) -> int:
+    """Return the position before which everything belongs to a run or to what came before it, in its branch."""
+    message = _message_of(connection, conversation_id, run_id)
+    asked = {"id": conversation_id, "branch": message.branch, "after": message.position}
+    following = _NEXT_MESSAGE.first(connection, asked)
+    return sys.maxsize if following is None else _message_of(connection, conversation_id, following).position
 
 
 def _message_of(connection: Connection, conversation_id: str, run_id: str) -> Item:

@@ -14,7 +14,9 @@ PATH = (
     "SELECT CAST(:branch AS INTEGER), CAST(:most AS BIGINT), CAST(:most AS BIGINT) UNION ALL "
     "SELECT b.parent, b.before, COALESCE((SELECT MIN(CASE WHEN i.position < path.until THEN i.position "
     "ELSE path.until END) FROM items i WHERE i.run_id IN (b.instead_of, b.run_id) AND i.kind <> 'user_message'), "
-    "path.until) FROM path JOIN branches b ON b.conversation_id = :id AND b.number = path.number) "
+    "path.until) FROM path JOIN branches b ON b.conversation_id = :id AND b.number = path.number "
+    # A branch leaves one that was there before it: whatever rows say, a path comes to an end.
+    "AND b.parent < b.number) "
 )
 _MESSAGE = "(SELECT MIN(m.position) FROM items m WHERE m.run_id = {} AND m.kind = 'user_message')"
 # What a run did belongs to its message, also where it was done after later ones came. Only what came late is looked up.

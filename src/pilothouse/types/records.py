@@ -338,6 +338,12 @@ class Records(TopicRecords, Protocol):
     ) -> list[Item]:
         """Return items after a position, in order: those on a branch's path, or of all branches."""
 
+    async def items_in(self, owner: str, conversation_id: str, branch: int, after: int, limit: int) -> list[Item]:
+        """Return items after a position that stand in a branch itself, in order."""
+
+    async def copy_run(self, owner: str, run_id: str, made: Conversation, told: Item) -> Conversation:
+        """Make a new conversation of everything that leads to a run and of the run, with an item at its end."""
+
     async def import_conversations(self, owner: str, chunks: AsyncIterator[bytes], settle: Settle) -> Imported:
         """Take the conversations of a file over; what was at work in them is settled by this rule."""
 
