@@ -1,5 +1,7 @@
 import { Button } from "@mantine/core";
 import { Dock } from "../approvals/Dock";
+import { Comparison } from "../compare/Comparison";
+import { useComparison } from "../compare/useComparison";
 import { useKeepingLedger } from "../context/useLedger";
 import { Composer } from "../composer/Composer";
 import shell from "../shell/App.module.css";
@@ -29,6 +31,7 @@ export function Chat({ itemId }: { itemId: string | null }) {
   const openId = useApp((state) => state.open?.conversation.id ?? null);
   const isEmpty = useApp((state) => state.open?.order.length === 0);
   const problem = useApp((state) => state.openProblem);
+  const group = useComparison();
   useKeepingLedger();
   const isDeleted = useApp((state) => (state.open?.conversation.deletedAt ?? null) !== null);
   if (wanted && problem) return <Missing message={problem} />;
@@ -36,14 +39,16 @@ export function Chat({ itemId }: { itemId: string | null }) {
   if (isDeleted) return <Missing message="This conversation was deleted." />;
   return (
     <div className={classes.chat} data-column>
-      {openId && !isEmpty ? (
+      {openId && group ? (
+        <Comparison key={`comparison-${group.itemId}`} conversationId={openId} group={group} />
+      ) : openId && !isEmpty ? (
         <Timeline key={`timeline-${openId}`} conversationId={openId} itemId={itemId} />
       ) : (
         <EmptyState />
       )}
       <ServerGone />
-      {openId && <Dock key={`dock-${openId}`} itemId={itemId} />}
-      <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />
+      {openId && !group && <Dock key={`dock-${openId}`} itemId={itemId} />}
+      {!group && <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />}
     </div>
   );
 }

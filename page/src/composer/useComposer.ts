@@ -6,6 +6,7 @@ import type { Shown } from "../documents/documents";
 import { aboutFile } from "../documents/sentences";
 import { stillToSay } from "../shell/messages";
 import { compactConversation, sendMessage } from "../store/actions";
+import { getState } from "../store/store";
 import { wishIn } from "./commands";
 import { loadDraft, newKey, noDraft, saveDraft, type Draft } from "./drafts";
 import { attach, type Attachment } from "./images";
@@ -140,7 +141,8 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
     try {
       const images = sent.images.map(({ mediaType, data, name }) => ({ mediaType, data, name }));
       const documents = sent.documents.map(({ id }) => id);
-      accepted(await sendMessage({ text, images, documents, key, thinking: canThink ? thinking : null }), sent);
+      const { compared } = getState();
+      accepted(await sendMessage({ text, images, documents, key, thinking: canThink ? thinking : null, compared }), sent);
     } catch (error) {
       if (error instanceof ApiError && error.problem.code === "conflict") {
         // An earlier attempt got through, from another page or with other attachments; the next one is a new message.

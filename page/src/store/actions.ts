@@ -1,6 +1,7 @@
 import { api } from "../api/client";
 import type { Conversation, ConversationSettings, ImageInput } from "../api/types";
 import { conversationPath, currentRoute, navigate } from "../shell/router";
+import { comparisonAtWork, stopAll } from "../compare/runs";
 import { activeRun, withEarlier } from "./conversation";
 import { listed } from "./session";
 import { settingsNow } from "./settings";
@@ -56,6 +57,8 @@ export interface Outgoing {
   key: string;
   /** Whether the model is asked to think first, or not to; null leaves it to the conversation. */
   thinking: boolean | null;
+  /** The models that answer it side by side; null for the one that answers here. */
+  compared?: readonly string[] | null;
 }
 
 /** Return the conversation for a first message: a new one, or that of a try that failed, with what was chosen since. */
@@ -66,7 +69,7 @@ async function begun(settings: ConversationSettings | null): Promise<string> {
 }
 
 /** Send a message and return its conversation, which it starts when none is open. Throws when it was not accepted. */
-export async function sendMessage({ text, images, documents, key, thinking }: Outgoing): Promise<string> {
+export async function sendMessage({ text, images, documents, key, thinking, compared = null }: Outgoing): Promise<string> {
   const state = getState();
   const { open } = state;
   // What nobody chose is left to the server: it has the active profile as it is now.
@@ -74,8 +77,10 @@ export async function sendMessage({ text, images, documents, key, thinking }: Ou
   // What was chosen before it was sent holds for it.
   await settling;
   const id = open?.conversation.id ?? (await begun(settings));
-  await api.send(id, { text, images, documents, idempotencyKey: key, thinking });
-  setState((now) => ({ sent: now.sent + 1 }));
+  const message = { text, images, documents, idempotencyKey: key, thinking };
+  if (compared) await api.compare(id, { message, modelIds: [...compared] });
+  else await api.send(id, message);
+  setState((now) => ({ sent: now.sent + 1, compared: null }));
   if (open) return id;
   unusedConversation = null;
   setState({ chosen: {} });
@@ -95,6 +100,8 @@ export async function compactConversation(keep: string): Promise<string> {
 
 /** Stop the run of the open conversation. */
 export async function stopRun(): Promise<void> {
+  const group = comparisonAtWork();
+  if (group) return stopAll(group);
   const run = activeRun(getState().open);
   if (run) await api.cancelRun(run.id);
 }
@@ -104,7 +111,7 @@ export async function loadEarlier(): Promise<boolean> {
   const { open } = getState();
   const first = open?.items.get(open.order[0] ?? "");
   if (!open?.hasEarlier || !first) return false;
-  const page = await api.items(open.conversation.id, first.position);
+  const page = await api.items(open.conversation.id, first.position, open.branch);
   const now = getState().open;
   if (now?.conversation.id !== open.conversation.id) return false;
   setState({ open: withEarlier(now, page) });

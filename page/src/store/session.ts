@@ -5,6 +5,7 @@ import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { hearOf, lookAgain, refreshWaiting } from "../approvals/waiting";
 import { callbackPath, currentRoute, navigate, onRoute } from "../shell/router";
 import { fromSnapshot, type ConversationState } from "./conversation";
+import { fetchBesideAnew, tellBeside } from "./beside";
 import { foldAll } from "./fold";
 import { askFor, hear, isAboutServer, toast } from "./servers";
 import { answerHeld, holdAnswer } from "./signInAnswer";
@@ -62,8 +63,9 @@ function receive(frame: SocketFrame): void {
     case "input":
       return lookAgain();
     case "lagged":
-      if (getState().open?.conversation.id === frame.conversationId) void loadConversation(frame.conversationId);
-      return;
+      if (getState().open?.conversation.id !== frame.conversationId) return;
+      fetchBesideAnew(frame.conversationId);
+      return void loadConversation(frame.conversationId);
     default:
       setState((now) => ({ unknownFrames: now.unknownFrames + 1 }));
   }
@@ -74,6 +76,7 @@ function receiveEvents(frame: Extract<SocketFrame, { op: "events" }>): void {
   if (!open || open.conversation.id !== frame.conversationId) return;
   const next = foldAll(open, frame.events);
   setState({ open: next });
+  tellBeside(frame.conversationId, frame.events);
   if (next.gap && !open.gap) void loadConversation(frame.conversationId);
 }
 
@@ -150,7 +153,7 @@ function routeChanged(): void {
   const before = open?.conversation.id ?? null;
   if (before === route.conversationId) return;
   if (before) socket.unsubscribe(before);
-  setState({ open: null, openProblem: null, opening: route.conversationId !== null });
+  setState({ open: null, compared: null, openProblem: null, opening: route.conversationId !== null });
   if (route.conversationId) void loadConversation(route.conversationId);
 }
 
