@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { lazy, Suspense } from "react";
 import { Dock } from "../approvals/Dock";
 import { Comparison } from "../compare/Comparison";
 import { useComparison } from "../compare/useComparison";
@@ -12,6 +13,8 @@ import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { EmptyState } from "./EmptyState";
 import { Timeline } from "./Timeline";
+
+const ReplayView = lazy(() => import("../replay/ReplayView"));
 
 function Missing({ message }: { message: string }) {
   return (
@@ -28,6 +31,7 @@ function Missing({ message }: { message: string }) {
 export function Chat({ itemId }: { itemId: string | null }) {
   const route = useRoute();
   const wanted = route.page === "chat" ? route.conversationId : null;
+  const replay = route.page === "chat" ? route.replay : null;
   const openId = useApp((state) => state.open?.conversation.id ?? null);
   const isEmpty = useApp((state) => state.open?.order.length === 0);
   const problem = useApp((state) => state.openProblem);
@@ -37,6 +41,12 @@ export function Chat({ itemId }: { itemId: string | null }) {
   if (wanted && problem) return <Missing message={problem} />;
   if (wanted && openId !== wanted) return <Loading />;
   if (isDeleted) return <Missing message="This conversation was deleted." />;
+  if (openId && replay)
+    return (
+      <Suspense fallback={<Loading />}>
+        <ReplayView key={replay.runId} conversationId={openId} {...replay} />
+      </Suspense>
+    );
   return (
     <div className={classes.chat} data-column>
       {openId && group ? (

@@ -2,6 +2,7 @@ import { ActionIcon, Button, Menu } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { CheckIcon, CloseIcon, PlusIcon } from "../shell/icons";
 import { modelName } from "../shell/ModelSelector";
+import { focusComposer } from "../shell/start";
 import { setState, useApp } from "../store/store";
 import { choose, MOST_COMPARED } from "./actions";
 import classes from "./Compare.module.css";
@@ -29,7 +30,7 @@ function Choices({ compared }: { compared: readonly string[] }) {
   }, []);
   const isFull = compared.length >= MOST_COMPARED;
   return (
-    <Menu position="top-start" width={300} closeOnItemClick={false} opened={opened} onChange={setOpened}>
+    <Menu position="top-start" width={300} closeOnItemClick={false} opened={opened} onChange={setOpened} onClose={focusComposer}>
       <Menu.Target>
         <Button size="compact-xs" variant="subtle" color="gray" leftSection={<PlusIcon size={14} />}>
           Choose models

@@ -51,7 +51,7 @@ function TabName({ member }: { member: Member }) {
   return (
     <span className={classes.tab}>
       {(status === "running" || status === "waiting" || status === "queued") && <span className={classes.dot} data-status={status} />}
-      {name}
+      <span className={classes.tabName}>{name}</span>
     </span>
   );
 }

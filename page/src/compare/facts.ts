@@ -17,7 +17,7 @@ export function spentOf(open: ConversationState | null, runId: string): string {
   const answers = itemsOf(open, runId).filter((item): item is ResponseItem => item.kind === "response");
   const { input, output, isEstimated, cost: dollars } = usageOf(answers);
   if (input === null && output === null) return "";
-  const tokens = `${isEstimated ? "about " : ""}${count(input ?? 0)} in, ${count(output ?? 0)} out`;
+  const tokens = `${isEstimated ? "about " : ""}${count(input ?? 0)} tokens in, ${count(output ?? 0)} out`;
   return [tokens, dollars !== null && cost(dollars)].filter(Boolean).join(" · ");
 }
 

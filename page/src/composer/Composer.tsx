@@ -145,7 +145,8 @@ export function Composer({ draftId }: { draftId: string }) {
     take(files);
   };
   const isWish = wishIn(text) !== null;
-  const isTooFew = useApp(({ compared }) => compared !== null && compared.length < 2);
+  const comparedCount = useApp(({ compared }) => compared?.length ?? null);
+  const isTooFew = comparedCount !== null && comparedCount < 2;
   const hasOpen = useApp((state) => state.open !== null);
   const { prompts } = usePrompts("prompts");
   const hints = [...(hasOpen ? begunBy(text) : []), ...promptsBegunBy(text, prompts)];
@@ -200,7 +201,7 @@ export function Composer({ draftId }: { draftId: string }) {
           minRows={1}
           maxRows={12}
           aria-label="Message"
-          placeholder={`Message ${model?.name ?? ""}`.trim()}
+          placeholder={`Message ${comparedCount && !isTooFew ? `${comparedCount} models` : (model?.name ?? "")}`.trim()}
           value={text}
           classNames={{ input: classes.input ?? "" }}
           onChange={(event) => setText(event.currentTarget.value)}

@@ -9,16 +9,18 @@ import { CheckIcon, ChevronDownIcon } from "./icons";
 import { tell } from "./messages";
 import { navigate, settingsPath } from "./router";
 
+/** Return the id of the model that answers the next message here; null where there is none. */
+export const currentModelId = (state: AppState): string | null => settingsNow(state).modelId ?? state.models.defaultModelId;
+
 /** Return the model that answers the next message here: the conversation's own, or the default. */
 export function currentModel(state: AppState): ModelView | null {
-  const settings = settingsNow(state);
-  const id = settings.modelId ?? state.models.defaultModelId;
+  const id = currentModelId(state);
   return state.models.models.find((model) => model.id === id) ?? null;
 }
 
 /** Return what the model is called here; one that is in no list, like a script's, has only its id. */
 export function currentModelName(state: AppState): string {
-  const id = settingsNow(state).modelId ?? state.models.defaultModelId;
+  const id = currentModelId(state);
   return id ? modelName(state, id) : "No model";
 }
 

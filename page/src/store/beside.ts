@@ -38,7 +38,7 @@ export function followBeside(conversationId: string, branches: readonly number[]
 }
 
 /** Let what is drawn beside the open branch hear of events of its conversation. */
-export function tellBeside(conversationId: string, events: readonly Event[]): void {
+export function hearBeside(conversationId: string, events: readonly Event[]): void {
   const { beside } = getState();
   const next = new Map(beside);
   for (const [branch, { heard }] of followed) {

@@ -5,7 +5,7 @@ import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { hearOf, lookAgain, refreshWaiting } from "../approvals/waiting";
 import { callbackPath, currentRoute, navigate, onRoute } from "../shell/router";
 import { fromSnapshot, type ConversationState } from "./conversation";
-import { fetchBesideAnew, tellBeside } from "./beside";
+import { fetchBesideAnew, hearBeside } from "./beside";
 import { foldAll } from "./fold";
 import { askFor, hear, isAboutServer, toast } from "./servers";
 import { answerHeld, holdAnswer } from "./signInAnswer";
@@ -76,7 +76,7 @@ function receiveEvents(frame: Extract<SocketFrame, { op: "events" }>): void {
   if (!open || open.conversation.id !== frame.conversationId) return;
   const next = foldAll(open, frame.events);
   setState({ open: next });
-  tellBeside(frame.conversationId, frame.events);
+  hearBeside(frame.conversationId, frame.events);
   if (next.gap && !open.gap) void loadConversation(frame.conversationId);
 }
 
