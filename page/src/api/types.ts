@@ -126,6 +126,7 @@ export type UndoReport = Schemas["UndoReport"];
 export type UsageReport = Schemas["UsageReport"];
 export type UsageSum = Schemas["UsageSum"];
 export type UserMessageItem = Schemas["UserMessageItem"];
+export type WhenBusy = NonNullable<NewMessage["whenBusy"]>;
 export type FoundServer = Schemas["FoundServer"];
 export type FoundServers = Schemas["FoundServers"];
 export type NearbyServer = Schemas["NearbyServer"];

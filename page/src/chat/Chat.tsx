@@ -3,6 +3,8 @@ import { lazy, Suspense } from "react";
 import { Dock } from "../approvals/Dock";
 import { Comparison } from "../compare/Comparison";
 import { useComparison } from "../compare/useComparison";
+import { BeforeBranch } from "../branches/BeforeBranch";
+import { BranchBar } from "../branches/BranchBar";
 import { useKeepingLedger } from "../context/useLedger";
 import { Composer } from "../composer/Composer";
 import shell from "../shell/App.module.css";
@@ -38,6 +40,8 @@ export function Chat({ itemId }: { itemId: string | null }) {
   const group = useComparison();
   useKeepingLedger();
   const isDeleted = useApp((state) => (state.open?.conversation.deletedAt ?? null) !== null);
+  // A replay is no way on.
+  const isReplay = useApp(({ open }) => open?.branches.get(open.branch)?.kind === "replay");
   if (wanted && problem) return <Missing message={problem} />;
   if (wanted && openId !== wanted) return <Loading />;
   if (isDeleted) return <Missing message="This conversation was deleted." />;
@@ -58,7 +62,9 @@ export function Chat({ itemId }: { itemId: string | null }) {
       )}
       <ServerGone />
       {openId && !group && <Dock key={`dock-${openId}`} itemId={itemId} />}
-      {!group && <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />}
+      <BranchBar />
+      {!isReplay && !group && <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />}
+      <BeforeBranch />
     </div>
   );
 }

@@ -113,7 +113,8 @@ export function Composer({ draftId }: { draftId: string }) {
   const model = useApp(currentModel);
   const composing = useComposer(draftId, model?.supportsThinking ?? false);
   const { text, images, problem, isSending, setText, addFiles, removeImage, setProblem, send } = composing;
-  const isRunning = useApp((state) => activeRun(state.open) !== null);
+  // What begins a branch need not wait for an answer that it leaves behind.
+  const isRunning = useApp((state) => state.branching === null && activeRun(state.open) !== null);
   const enterSends = useEnterSends();
   const takesImages = model?.supportsImages ?? false;
   const box = useRef<HTMLTextAreaElement>(null);

@@ -24,7 +24,7 @@ export interface ReplayRoute {
 }
 
 export type Route =
-  | { page: "chat"; conversationId: string | null; itemId: string | null; replay: ReplayRoute | null }
+  | { page: "chat"; conversationId: string | null; itemId: string | null; branch: number | null; replay: ReplayRoute | null }
   | { page: "settings"; tab: SettingsTab }
   | { page: "waiting" }
   | { page: "topic"; topicId: string | null }
@@ -53,12 +53,16 @@ export function parseRoute(path: string, query = ""): Route {
   const room = rooms.find((name) => name === first);
   if (room && !second) return { page: "room", room };
   const asked = new URLSearchParams(query);
+  const named = asked.get("branch") ?? "";
   const conversationId = first === "c" && second ? decodeURIComponent(second) : null;
-  return { page: "chat", conversationId, itemId: asked.get("item"), replay: conversationId ? replayOf(asked) : null };
+  const branch = /^\d{1,6}$/.test(named) ? Number(named) : null;
+  return { page: "chat", conversationId, itemId: asked.get("item"), branch, replay: conversationId ? replayOf(asked) : null };
 }
 
 export const conversationPath = (id: string) => `/c/${encodeURIComponent(id)}`;
-export const itemPath = (id: string, itemId: string) => `${conversationPath(id)}?item=${encodeURIComponent(itemId)}`;
+/** The address of an item; where its branch is known it need not be looked for. */
+export const itemPath = (id: string, itemId: string, branch: number | null = null) =>
+  `${conversationPath(id)}?item=${encodeURIComponent(itemId)}${branch === null ? "" : `&branch=${branch}`}`;
 /** The address of the replays of a run. */
 export const replayPath = (id: string, runId: string, branch: number | null = null) =>
   `${conversationPath(id)}?replay=${encodeURIComponent(runId)}${branch === null ? "" : `&with=${branch}`}`;

@@ -35,7 +35,7 @@ export interface Place {
 
 /** Return the branch that a message begins, if it begins one. */
 export function begunBy(branches: Branches, message: Pick<Item, "id" | "branch">): Branch | null {
-  const branch = branches.get(message.branch ?? 0);
+  const branch = branches.get(message.branch);
   return branch?.itemId === message.id ? branch : null;
 }
 
@@ -84,9 +84,9 @@ export function leafBelow(branches: Branches, visited: readonly number[], siblin
 
 /** Return the branches with the one that a message begins; the same object where it begins none that is new. */
 export function withBranchOf(branches: Branches, item: Item): Branches {
-  if (item.kind !== "user_message" || !item.data.fork || !item.runId || branches.has(item.branch ?? 0)) return branches;
+  if (item.kind !== "user_message" || !item.data.fork || !item.runId || branches.has(item.branch)) return branches;
   const { parent, before, insteadOf, kind, repeats = null } = item.data.fork;
-  const number = item.branch ?? 0;
+  const number = item.branch;
   const made: Branch = { number, parent, before, insteadOf, kind, repeats, itemId: item.id, runId: item.runId, createdAt: item.createdAt };
   return new Map([...branches, [number, made]]);
 }

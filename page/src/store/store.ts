@@ -40,10 +40,14 @@ export interface AppState {
   topics: readonly Topic[];
   /** The open conversation; null on the start page. */
   open: ConversationState | null;
-  /** Other branches of it that are drawn beside it, by number. */
+  /** Other paths of it that are looked at besides, by branch. */
   beside: ReadonlyMap<number, ConversationState>;
   /** The models that answer the next message side by side; null for the one that answers here. */
   compared: readonly string[] | null;
+  /** The run after which the next message goes on in a new branch; null for the end of the path. */
+  branching: string | null;
+  /** The message that is being edited in its place. */
+  editing: string | null;
   /** What fills the window of the conversation that was last asked about. */
   ledger: KeptLedger | null;
   /** Whether the conversation named by the address is being fetched. */
@@ -91,6 +95,8 @@ const initial: AppState = {
   open: null,
   beside: new Map(),
   compared: null,
+  branching: null,
+  editing: null,
   ledger: null,
   opening: false,
   openProblem: null,
