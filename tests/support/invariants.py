@@ -80,6 +80,7 @@ def check_branches(connection: sa.Connection, conversation_id: str, items: Seque
         found = paths.BranchPath(conversation_id, number).before(connection, most, most)
         assert [rows.kept_item(body).id for body in reversed(found)] == [item.id for item in expected]
         check_messages(history(expected))
+        check_call_ids(expected)
 
 
 def fold_events(events: Iterable[Event]) -> list[Item]:
@@ -191,10 +192,6 @@ def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
     repeated = [item_id for item_id, times in begun.items() if times > 1 + paused[item_id]]
     assert not repeated, f"calls were executed twice: {repeated}"
     calls = [item for item in items if item.kind == "tool_call"]
-    # A summary stands for the calls before it: no model is sent them again.
-    summed = [item.position for item in items if item.kind == "compaction" and item.status == "completed"]
-    ids = Counter((sum(item.position > end for end in summed), item.raw["callId"]) for item in calls)
-    assert all(count == 1 for count in ids.values()), f"call ids are used twice: {ids}"
     for call in calls:
         if call.status in CLOSED and not call.raw.get("cutOff"):
             assert call.text or call.status == "completed", f"{call.id} has no result"
@@ -206,6 +203,15 @@ def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
         if call_id in begun:
             choice = question.raw.get("answer", {}).get("choice")
             assert choice in LASTING | {"allow"}, f"{call_id} ran without permission"
+
+
+def check_call_ids(items: Sequence[Item]) -> None:
+    """On the path of a branch no two calls have the same id."""
+    calls = [item for item in items if item.kind == "tool_call"]
+    # A summary stands for the calls before it: no model is sent them again.
+    summed = [item.position for item in items if item.kind == "compaction" and item.status == "completed"]
+    ids = Counter((sum(item.position > end for end in summed), item.raw["callId"]) for item in calls)
+    assert all(count == 1 for count in ids.values()), f"call ids are used twice: {ids}"
 
 
 def _came_to(phase: str, events: Sequence[Event]) -> Counter[str]:
