@@ -22,7 +22,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.home_paths import at_home
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.json import Frozen
-from pilothouse.types.replays import ReplayedCall, ReplayStep, ReplayWish, RunDifference, RunSummary, StepDifference
+from pilothouse.types.replays import ReplayStep, ReplayWish, RunDifference, RunSummary, StepCall, StepDifference
 from pilothouse.types.runs import Run, RunError
 from pilothouse.types.usage import TokenUsage
 
@@ -201,7 +201,7 @@ def _lines(side: ReplayStep) -> Iterator[str]:
         yield "(nothing)"
 
 
-def _call(call: ReplayedCall) -> str:
+def _call(call: StepCall) -> str:
     ended = "" if call.status == "completed" else f" ({call.status.replace('_', ' ')})"
     return f"{call.tool} {call.arguments}{ended}"
 

@@ -13,7 +13,7 @@ from pilothouse.types import limits
 from pilothouse.types.item_data import CallData, CompactionData, ResponseData, SummaryData
 from pilothouse.types.items import Call, Item, Response, TurnId, is_a
 from pilothouse.types.json import encode_text
-from pilothouse.types.replays import ReplayedCall, ReplayStep, RunDifference, RunSummary, StepDifference
+from pilothouse.types.replays import ReplayStep, RunDifference, RunSummary, StepCall, StepDifference
 from pilothouse.types.runs import Run
 from pilothouse.types.usage import TokenUsage
 
@@ -100,11 +100,11 @@ def _shown(step: _Step) -> ReplayStep:
     )
 
 
-def _call(call: Call) -> ReplayedCall:
+def _call(call: Call) -> StepCall:
     data = call.data
     is_unknown = data.error is not None and data.error.code == NOT_RECORDED and not data.recorded
     asked = data.arguments if data.asked_arguments is None else data.asked_arguments
-    return ReplayedCall(
+    return StepCall(
         tool=data.server_tool or data.tool,
         arguments=_cut(encode_text(asked) if asked is not None else data.raw_arguments),
         status="not_recorded" if is_unknown else call.status,

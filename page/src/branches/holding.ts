@@ -1,0 +1,33 @@
+import { useLayoutEffect } from "react";
+import { whenDrawn } from "../chat/useFollow";
+
+export type Direction = "previous" | "next";
+
+/** Where the arrows stood that were pressed; they must not move away under the pointer. */
+let held: { name: string; top: number; direction: Direction } | null = null;
+
+const find = (name: string) => document.querySelector<HTMLElement>(`[data-place="${CSS.escape(name)}"]`);
+
+/** Remember where some arrows stand before what they switch changes. */
+export function holdPlace(name: string, direction: Direction): void {
+  const top = find(name)?.getBoundingClientRect().top;
+  held = top === undefined ? null : { name, top, direction };
+}
+
+/** Once another path is shown, keep the arrows that led to it where they were, and the focus on them. */
+export function usePlaceHeld(branch: number, scroller: HTMLElement | null, letGo: () => void): void {
+  useLayoutEffect(() => {
+    if (!held || !scroller) return;
+    const { name, top, direction } = held;
+    held = null;
+    letGo();
+    const settle = () => {
+      const now = find(name);
+      if (now) scroller.scrollTop += now.getBoundingClientRect().top - top;
+      return now;
+    };
+    settle()?.querySelector<HTMLElement>(`[data-direction=${direction}]`)?.focus({ preventScroll: true });
+    // What came into view has its height by then.
+    whenDrawn(settle);
+  }, [branch]);
+}
