@@ -1,5 +1,5 @@
 import { useLayoutEffect } from "react";
-import { whenDrawn } from "../chat/useFollow";
+import { whenDrawn, type Follow } from "../chat/useFollow";
 
 export type Direction = "previous" | "next";
 
@@ -14,8 +14,9 @@ export function holdPlace(name: string, direction: Direction): void {
   held = top === undefined ? null : { name, top, direction };
 }
 
-/** Once another path is shown, keep the arrows that led to it where they were, and the focus on them. */
-export function usePlaceHeld(branch: number, scroller: HTMLElement | null, letGo: () => void): void {
+/** Once another path is shown, keep the arrows that led to it where they were, and the focus on them; whoever is at its end
+ * by then follows it. */
+export function usePlaceHeld(branch: number, scroller: HTMLElement | null, { letGo, onScroll }: Pick<Follow, "letGo" | "onScroll">): void {
   useLayoutEffect(() => {
     if (!held || !scroller) return;
     const { name, top, direction } = held;
@@ -28,6 +29,9 @@ export function usePlaceHeld(branch: number, scroller: HTMLElement | null, letGo
     };
     settle()?.querySelector<HTMLElement>(`[data-direction=${direction}]`)?.focus({ preventScroll: true });
     // What came into view has its height by then.
-    whenDrawn(settle);
+    whenDrawn(() => {
+      settle();
+      onScroll();
+    });
   }, [branch]);
 }

@@ -157,7 +157,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
   const { isAtEnd, isHeld, onScroll, toEnd, letGo, onToggle } = useFollow(scroller, content, conversationId, sent);
   const target = useTarget(itemId, letGo);
   const branch = useApp((state) => state.open?.branch ?? 0);
-  usePlaceHeld(branch, scroller, letGo);
+  usePlaceHeld(branch, scroller, { letGo, onScroll });
   // Where the view ends earlier, its end is what one goes on from.
   useEffect(() => {
     if (until) toEnd();
