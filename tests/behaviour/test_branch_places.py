@@ -77,7 +77,9 @@ async def test_what_was_allowed_at_a_question_counts_on_the_paths_that_it_stands
     third = await talk.say("Once more", calls("files__read", number=2), says("Read."))
     assert (await talk.chat.api.runs.get(ME, third)).status == "completed", "it was allowed for the conversation"
     # After the question: the same holds.
-    await talk.say("Beside it", calls("files__read", number=3), says("Read."), instead_of=(await talk.message(third)).id)
+    await talk.say(
+        "Beside it", calls("files__read", number=3), says("Read."), instead_of=(await talk.message(third)).id
+    )
     assert not await open_questions(talk)
     # Before the question nobody had allowed anything.
     before = await talk.say("Read there", calls("files__read", number=4), says("Read."), after=first)
