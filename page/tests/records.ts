@@ -17,6 +17,8 @@ export function aConversation(fields: Partial<Conversation> = {}): Conversation 
     lastSeq: 1,
     deletedAt: null,
     activity: null,
+    branch: 0,
+    branches: 0,
     ...fields,
   };
 }
@@ -37,6 +39,7 @@ export function anItem<K extends Item["kind"] = "response">(fields: Fields<K> = 
     data: {},
     createdAt: 1,
     updatedAt: 1,
+    branch: 0,
     ...fields,
   } as Extract<Item, { kind: K }>;
 }
@@ -56,7 +59,7 @@ export function aRun(fields: Partial<Run> = {}): Run {
     owner: "local",
     status: "running",
     messageItemId: "i_0",
-    options: { modelId: null, unattended: false, selection: null, allow: [], thinking: null, compact: null },
+    options: { modelId: null, unattended: false, selection: null, allow: [], thinking: null, compact: null, temperature: null, systemPrompt: null, replayOf: null, beside: null },
     createdAt: 1,
     updatedAt: 1,
     epoch: 0,
@@ -65,13 +68,14 @@ export function aRun(fields: Partial<Run> = {}): Run {
     recoveries: 0,
     error: null,
     cut: null,
+    branch: 0,
     ...fields,
   };
 }
 
 /** Return a conversation's state holding these items, as of event `lastSeq`. */
 export function aState(items: Item[] = [], lastSeq = 1, fields: Partial<ConversationSnapshot> = {}): ConversationState {
-  return fromSnapshot({ conversation: aConversation(), items: items as never[], runs: [], lastSeq, hasEarlier: false, todos: { todos: [], updatedAt: 0 }, ...fields });
+  return fromSnapshot({ conversation: aConversation(), items: items as never[], runs: [], lastSeq, hasEarlier: false, todos: { todos: [], updatedAt: 0 }, branch: 0, branches: [], ...fields });
 }
 
 /** Return a server with some fields of its own. */

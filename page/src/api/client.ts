@@ -4,6 +4,7 @@ import { fetchAsPage, signInWith } from "./csrf";
 import type { paths } from "./schema";
 import type {
   Answer,
+  Comparison,
   ConfigPatch,
   ConversationSettings,
   EmbeddingTest,
@@ -11,6 +12,7 @@ import type {
   NewMessage,
   Problem,
   ProgramSignIn,
+  ReplayWish,
   ServerCheck,
   ServerInput,
   ServerPatch,
@@ -118,23 +120,34 @@ export const api = {
 
   conversations: (cursor: string) => take(client.GET("/api/conversations", { params: { query: { cursor } } })),
   newConversation: (settings: ConversationSettings | null) => take(client.POST("/api/conversations", { body: { settings } })),
-  snapshot: (id: string) => take(client.GET("/api/conversations/{id}", at(id))),
+  /** Of a branch, without choosing it; null for the one that was chosen last. */
+  snapshot: (id: string, branch: number | null = null) =>
+    take(client.GET("/api/conversations/{id}", { params: { path: { id }, query: branch === null ? {} : { branch } } })),
   renameConversation: (id: string, title: string) =>
     take(client.PATCH("/api/conversations/{id}", { ...at(id), body: { title } })),
   changeSettings: (id: string, settings: ConversationSettings) =>
     take(client.PATCH("/api/conversations/{id}", { ...at(id), body: { settings } })),
   deleteConversation: (id: string) => take(client.DELETE("/api/conversations/{id}", at(id))),
   restoreConversation: (id: string) => take(client.POST("/api/conversations/{id}/restore", at(id))),
-  items: (id: string, before: number, limit = 100) =>
-    take(client.GET("/api/conversations/{id}/items", { params: { path: { id }, query: { before, limit } } })),
+  /** Those on the path of a branch; null for those of all branches. */
+  items: (id: string, before: number | null, branch: number | null, limit = 100) => {
+    const query = { limit, ...(before !== null && { before }), ...(branch !== null && { branch }) };
+    return take(client.GET("/api/conversations/{id}/items", { params: { path: { id }, query } }));
+  },
   send: (id: string, message: NewMessage) =>
     take(client.POST("/api/conversations/{id}/messages", { ...at(id), body: message })),
+  compare: (id: string, comparison: Comparison) =>
+    take(client.POST("/api/conversations/{id}/compare", { ...at(id), body: comparison })),
   context: (id: string) => take(client.GET("/api/conversations/{id}/context", at(id))),
   compact: (id: string, keep: string) =>
     take(client.POST("/api/conversations/{id}/compact", { ...at(id), body: { keep } })),
   search: (q: string, by: "words" | "meaning", signal: AbortSignal) =>
     take(client.GET("/api/search", { params: { query: { q, by } }, signal })),
 
+  run: (id: string) => take(client.GET("/api/runs/{id}", at(id))),
+  replay: (runId: string, wish: ReplayWish) => take(client.POST("/api/runs/{id}/replay", { ...at(runId), body: wish })),
+  difference: (runId: string, other: string) =>
+    take(client.GET("/api/runs/{id}/difference", { params: { path: { id: runId }, query: { other } } })),
   cancelRun: (id: string) => take(client.POST("/api/runs/{id}/cancel", at(id))),
   resumeRun: (id: string) => take(client.POST("/api/runs/{id}/resume", at(id))),
   cancelCall: (itemId: string) => take(client.POST("/api/calls/{id}/cancel", at(itemId))),

@@ -21,7 +21,7 @@ const isObject = (value: unknown) => typeof value === "object" && value !== null
 // What is a list of objects in every kind of item that has it, and what is an object.
 const lists = new Set(["changes", "choices", "content", "documents", "sources"]);
 const objects = new Set(
-  "access answer arguments askedArguments decision error memory parameters phases preview progress proposal schema servers shown slot todos usage".split(" "),
+  "access answer arguments askedArguments decision error fork memory parameters phases preview progress proposal schema servers shown slot todos usage".split(" "),
 );
 
 function fits([name, value]: [string, unknown]): boolean {

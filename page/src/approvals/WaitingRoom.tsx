@@ -22,7 +22,7 @@ function go(event: MouseEvent, path: string): void {
 /** Return a question of the list as the item that its conversation has. */
 function itemOf(one: PendingApproval): QuestionItem {
   const { itemId: id, conversationId, text, at, data } = one;
-  return { kind: "question", id, conversationId, runId: null, position: 0, status: "waiting", text, data, createdAt: at, updatedAt: at };
+  return { kind: "question", id, conversationId, runId: null, branch: 0, position: 0, status: "waiting", text, data, createdAt: at, updatedAt: at };
 }
 
 /** The same card as above the message box: it answers in its place. */

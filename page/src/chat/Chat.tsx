@@ -1,5 +1,10 @@
 import { Button } from "@mantine/core";
+import { lazy, Suspense } from "react";
 import { Dock } from "../approvals/Dock";
+import { Comparison } from "../compare/Comparison";
+import { useComparison } from "../compare/useComparison";
+import { BeforeBranch } from "../branches/BeforeBranch";
+import { BranchBar } from "../branches/BranchBar";
 import { useKeepingLedger } from "../context/useLedger";
 import { Composer } from "../composer/Composer";
 import shell from "../shell/App.module.css";
@@ -10,6 +15,8 @@ import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { EmptyState } from "./EmptyState";
 import { Timeline } from "./Timeline";
+
+const ReplayView = lazy(() => import("../replay/ReplayView"));
 
 function Missing({ message }: { message: string }) {
   return (
@@ -26,24 +33,38 @@ function Missing({ message }: { message: string }) {
 export function Chat({ itemId }: { itemId: string | null }) {
   const route = useRoute();
   const wanted = route.page === "chat" ? route.conversationId : null;
+  const replay = route.page === "chat" ? route.replay : null;
   const openId = useApp((state) => state.open?.conversation.id ?? null);
   const isEmpty = useApp((state) => state.open?.order.length === 0);
   const problem = useApp((state) => state.openProblem);
+  const group = useComparison();
   useKeepingLedger();
   const isDeleted = useApp((state) => (state.open?.conversation.deletedAt ?? null) !== null);
+  // A replay is no way on.
+  const isReplay = useApp(({ open }) => open?.branches.get(open.branch)?.kind === "replay");
   if (wanted && problem) return <Missing message={problem} />;
   if (wanted && openId !== wanted) return <Loading />;
   if (isDeleted) return <Missing message="This conversation was deleted." />;
+  if (openId && replay)
+    return (
+      <Suspense fallback={<Loading />}>
+        <ReplayView key={replay.runId} conversationId={openId} {...replay} />
+      </Suspense>
+    );
   return (
     <div className={classes.chat} data-column>
-      {openId && !isEmpty ? (
+      {openId && group ? (
+        <Comparison key={`comparison-${group.itemId}`} conversationId={openId} group={group} />
+      ) : openId && !isEmpty ? (
         <Timeline key={`timeline-${openId}`} conversationId={openId} itemId={itemId} />
       ) : (
         <EmptyState />
       )}
       <ServerGone />
-      {openId && <Dock key={`dock-${openId}`} itemId={itemId} />}
-      <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />
+      {openId && !group && <Dock key={`dock-${openId}`} itemId={itemId} />}
+      <BranchBar />
+      {!isReplay && !group && <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />}
+      <BeforeBranch />
     </div>
   );
 }

@@ -20,7 +20,7 @@ function hasLately(open: ConversationState, runId: string, isMeant: (item: Item)
 function queuedWords(open: ConversationState, run: Run): string {
   const message = open.items.get(run.messageItemId);
   const { slot } = message?.kind === "user_message" ? message.data : {};
-  if (slot?.runId !== run.id) return "Waiting for its turn…";
+  if (slot?.runId !== run.id) return open.elsewhere.size ? "Waiting until an answer in another branch has ended…" : "Waiting for its turn…";
   return `Waiting for a free slot: ${slot.before ? `${slot.before} before it` : "it is next"}`;
 }
 

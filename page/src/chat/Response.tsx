@@ -1,4 +1,5 @@
 import type { Item, ResponseItem } from "../api/types";
+import { AnswerActions } from "../branches/AnswerActions";
 import { CopyButton } from "../shell/CopyButton";
 import { activeRun } from "../store/conversation";
 import { useApp } from "../store/store";
@@ -7,6 +8,7 @@ import { Answer, picturesOf } from "./Answer";
 import classes from "./Chat.module.css";
 import { errorOf, usageOf, type Usage } from "./data";
 import { Fold } from "./Fold";
+import type { Foot } from "./rows";
 import { Sources } from "./Sources";
 import { cost as costWords, count, duration } from "./words";
 
@@ -25,14 +27,24 @@ export function usageFacts(usage: Usage): string[] {
   return facts.filter((fact) => typeof fact === "string");
 }
 
-function Footer({ items, said, isTheEnd }: { items: readonly ResponseItem[]; said: string; isTheEnd: boolean }) {
-  const { model: id = "" } = items.at(-1)?.data ?? {};
+interface FooterProps {
+  items: readonly ResponseItem[];
+  said: string;
+  isTheEnd: boolean;
+  foot: Foot | undefined;
+}
+
+function Footer({ items, said, isTheEnd, foot }: FooterProps) {
+  const { id: itemId = null, data: { model: id = "" } = {} } = items.at(-1) ?? {};
   const name = useApp((state) => state.models.models.find((model) => model.id === id)?.name ?? id);
   const facts = usageFacts(usageOf(items));
   return (
     <div className={classes.footer} data-quiet data-shown={isTheEnd || undefined}>
-      {said && <CopyButton value={said} label="Copy answer" />}
-      <span>{[name, ...facts].filter(Boolean).join(" · ")}</span>
+      {foot && <AnswerActions foot={foot} said={said} itemId={itemId} model={id} />}
+      <span className={`${classes.quietly} ${classes.cost}`}>
+        {!foot && said && <CopyButton value={said} label="Copy answer" />}
+        {[name, ...facts].filter(Boolean).join(" · ")}
+      </span>
     </div>
   );
 }
@@ -44,7 +56,7 @@ function useIsTheEnd(item: Item): boolean {
 
 /** What the model answered, as one with what goes on where it was cut; an attempt that broke off is one quiet line,
  * once another one follows. */
-export function Response({ item, more }: { item: ResponseItem; more: readonly string[] }) {
+export function Response({ item, more, foot }: { item: ResponseItem; more: readonly string[]; foot?: Foot | undefined }) {
   const rest = useItems(more).filter((each) => each.kind === "response");
   const last = rest.at(-1) ?? item;
   const said = item.text + rest.map((each) => each.text).join("");
@@ -72,7 +84,7 @@ export function Response({ item, more }: { item: ResponseItem; more: readonly st
       <Answer items={[item, ...rest]} isStreaming={isStreaming} />
       {last.status === "cancelled" && <p className={classes.quiet}>Stopped.</p>}
       <Sources items={[item, ...rest]} />
-      {!isStreaming && <Footer items={[item, ...rest]} said={said} isTheEnd={isTheEnd} />}
+      {!isStreaming && <Footer items={[item, ...rest]} said={said} isTheEnd={isTheEnd} foot={foot} />}
     </article>
   );
 }

@@ -1,10 +1,15 @@
 import { Button } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
+import { SideBySide } from "../compare/SideBySide";
+import { usePlaceHeld } from "../branches/holding";
 import { titleOf } from "../conversations/ConversationRow";
 import { ArrowDownIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
+import { currentRoute } from "../shell/router";
 import { loadEarlier, loadUntil } from "../store/actions";
+import { pathOf } from "../store/branches";
+import { goToItem } from "../store/branching";
 import { getState, useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { Pending } from "./Pending";
@@ -102,6 +107,15 @@ function Earlier({ scroller }: { scroller: HTMLElement }) {
   );
 }
 
+/** Have an item here: on the path that is shown, or else by showing the one that it is on. */
+async function find(itemId: string): Promise<boolean> {
+  const route = currentRoute();
+  const named = route.page === "chat" ? route.branch : null;
+  const { open } = getState();
+  const isOnPath = named === null || !open || pathOf(open.branches, open.branch).some(({ number }) => number === named);
+  return (isOnPath && (await loadUntil(itemId))) || goToItem(itemId, named);
+}
+
 /** Return the item to show once it has been fetched; a search leads here. */
 function useTarget(itemId: string | null, letGo: () => void): string | null {
   const [target, setTarget] = useState<string | null>(null);
@@ -110,7 +124,7 @@ function useTarget(itemId: string | null, letGo: () => void): string | null {
     if (!itemId) return;
     let isCurrent = true;
     letGo();
-    loadUntil(itemId)
+    find(itemId)
       .then((found) => isCurrent && found && setTarget(itemId))
       .catch(tell);
     return () => {
@@ -129,17 +143,25 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
   const order = useApp((state) => state.open?.order);
   const runs = useApp((state) => state.open?.runs);
   const hasEarlier = useApp((state) => state.open?.hasEarlier ?? false);
+  const hidden = useApp((state) => state.open?.hidden);
+  const until = useApp((state) => state.branching);
   // Whose run an item belongs to never changes, so new text need not make new rows.
   const rows = useMemo(() => {
     const items = getState().open?.items;
-    return order && items && runs ? rowsOf(order, items, runs) : [];
-  }, [order, runs]);
-  const last = rows.at(-1);
+    return order && items && runs && hidden ? rowsOf(order, items, runs, { hidden, until }) : [];
+  }, [order, runs, hidden, until]);
+  const last = rows.findLast((row) => row.kind !== "foot");
   const isLong = useRef(false);
   isLong.current ||= hasEarlier || rows.length > VIRTUAL_ABOVE;
   const sent = useApp((state) => state.sent);
   const { isAtEnd, isHeld, onScroll, toEnd, letGo, onToggle } = useFollow(scroller, content, conversationId, sent);
   const target = useTarget(itemId, letGo);
+  const branch = useApp((state) => state.open?.branch ?? 0);
+  usePlaceHeld(branch, scroller, { letGo, onScroll });
+  // Where the view ends earlier, its end is what one goes on from.
+  useEffect(() => {
+    if (until) toEnd();
+  }, [until, toEnd]);
   const Rows = isLong.current ? VirtualRows : PlainRows;
   return (
     <div className={classes.timeline}>
@@ -163,7 +185,8 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
           {scroller && (
             <Rows rows={rows} target={target} follows={isAtEnd && !isHeld} scroller={scroller} letGo={letGo} />
           )}
-          <Pending isTold={last?.kind === "activity" && last.tells} />
+          <Pending isTold={until !== null || (last?.kind === "activity" && last.tells)} />
+          <SideBySide />
         </div>
       </div>
       {!isAtEnd && (

@@ -1,7 +1,10 @@
 import type { UserMessageItem } from "../api/types";
+import { EditMessage } from "../branches/EditMessage";
+import { MessageActions } from "../branches/MessageActions";
 import { partsOf } from "../calls/call";
 import { DocumentCard } from "../documents/DocumentCard";
 import cards from "../documents/Documents.module.css";
+import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { LongText } from "./LongText";
 import { Picture } from "./Picture";
@@ -11,8 +14,7 @@ const LONG_MESSAGE = 6_000;
 /** As large as a glance needs. */
 const THUMBNAIL = { width: 220, height: 180 };
 
-/** What the person wrote, as they wrote it. */
-export function UserMessage({ item }: { item: UserMessageItem }) {
+function Bubble({ item }: { item: UserMessageItem }) {
   const images = partsOf(item).filter((part) => part.kind === "image");
   const documents = item.data.documents ?? [];
   return (
@@ -39,6 +41,18 @@ export function UserMessage({ item }: { item: UserMessageItem }) {
       ) : (
         <div className={classes.userText}>{item.text}</div>
       )}
+    </div>
+  );
+}
+
+/** What the person wrote, as they wrote it, and what can be done about it. */
+export function UserMessage({ item }: { item: UserMessageItem }) {
+  const isEdited = useApp((state) => state.editing === item.id);
+  if (isEdited) return <EditMessage item={item} />;
+  return (
+    <div className={classes.own}>
+      <Bubble item={item} />
+      <MessageActions item={item} />
     </div>
   );
 }

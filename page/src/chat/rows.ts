@@ -1,11 +1,23 @@
 import { asks, isOpen } from "../api/items";
 import type { Item, Run } from "../api/types";
 
+/** What can be done about the answer of a run. */
+export interface Foot {
+  runId: string;
+  /** The message that it answers, if that is here. */
+  messageId: string | null;
+  /** Whether another message follows on the path. */
+  isFollowed: boolean;
+}
+
 /** A line of the timeline: an item (with what goes on where it was cut), what was done between two things that were said
  * (at the end it tells what is awaited, once it has more than one step), what a run changed or remembered, or how it
- * ended, below its last item. */
+ * ended, below its last item. The last words of an answer carry what can be done about it; an answer that ends with none
+ * has a line for that. What was hidden is one line, however much it was. */
 export type Row =
-  | { kind: "item"; key: string; itemId: string; more?: readonly string[] }
+  | { kind: "item"; key: string; itemId: string; more?: readonly string[]; foot?: Foot }
+  | { kind: "foot"; key: string; foot: Foot }
+  | { kind: "hidden"; key: string; itemId: string; runId: string | null; messageId: string | null; isMessage: boolean }
   | { kind: "activity"; key: string; itemIds: readonly string[]; tells: boolean }
   | { kind: "changes"; key: string; runId: string; itemIds: readonly string[] }
   | { kind: "memories"; key: string; itemIds: readonly string[] }
@@ -13,9 +25,10 @@ export type Row =
 
 /** Tell whether an item stands in this line. */
 export function holds(row: Row, itemId: string | null): boolean {
-  if (itemId === null || row.kind === "end" || row.kind === "changes" || row.kind === "memories") return false;
+  if (itemId === null) return false;
   if (row.kind === "item") return row.itemId === itemId || (row.more?.includes(itemId) ?? false);
-  return row.itemIds.includes(itemId);
+  if (row.kind === "hidden") return row.itemId === itemId;
+  return row.kind === "activity" && row.itemIds.includes(itemId);
 }
 
 /** Return the name of the line that an item stands in: an answer that was cut has what goes on there in its own, and what
@@ -112,16 +125,65 @@ function goesOn(rows: Row[], item: Item | undefined): boolean {
   return true;
 }
 
-/** Return the timeline's lines in order. */
-export function rowsOf(
-  order: readonly string[],
-  items: ReadonlyMap<string, Item>,
-  runs: ReadonlyMap<string, Run>,
-): Row[] {
+/** Return the items up to a run's and with them, without those of messages that came after. */
+function upTo(order: readonly string[], items: ReadonlyMap<string, Item>, runId: string): readonly string[] {
+  const isMessage = (id: string) => items.get(id)?.kind === "user_message";
+  const own = order.findIndex((id) => isMessage(id) && items.get(id)?.runId === runId);
+  const next = order.findIndex((id, at) => at > own && isMessage(id));
+  if (next < 0) return order;
+  const later = new Set(order.slice(next).filter(isMessage).map((id) => items.get(id)?.runId));
+  return order.filter((id, at) => at < next || (items.get(id)?.runId && !later.has(items.get(id)?.runId ?? null)));
+}
+
+/** Return what can be done about the answer of each run; a command of the person has none. */
+function feet(order: readonly string[], items: ReadonlyMap<string, Item>): Map<string, Foot> {
+  const found = new Map<string, Foot>();
+  const commands = new Set<string>();
+  let last: string | null = null;
+  for (const id of order) {
+    const item = items.get(id);
+    if (!item?.runId) continue;
+    const { runId } = item;
+    const isMessage = item.kind === "user_message";
+    if (isMessage) last = runId;
+    if (isMessage && item.data.command) commands.add(runId);
+    else if (isMessage || !found.has(runId)) found.set(runId, { runId, messageId: isMessage ? id : null, isFollowed: true });
+  }
+  for (const runId of commands) found.delete(runId);
+  const end = last ? found.get(last) : undefined;
+  if (end) end.isFollowed = false;
+  return found;
+}
+
+/** Put what can be done about an answer at its last words; where it ends without words, into a line of its own. */
+function close(rows: Row[], foot: Foot, items: ReadonlyMap<string, Item>, run: Run | undefined): void {
+  const last = rows.at(-1);
+  const item = last?.kind === "item" ? items.get(last.itemId) : undefined;
+  if (last?.kind === "item" && item?.kind === "response" && !item.data.cutOff && isOver(run)) last.foot = foot;
+  else if (last?.kind !== "hidden" || last.isMessage) rows.push({ kind: "foot", key: `foot-${foot.runId}`, foot });
+}
+
+/** Put a hidden item into the line of those that were hidden with it, or begin one. */
+function hide(rows: Row[], { id, runId, kind }: Item, foot: Foot | undefined): void {
+  const isMessage = kind === "user_message";
+  const messageId = isMessage ? id : (foot?.messageId ?? null);
+  const isThere = rows.some((row) => row.kind === "hidden" && !row.isMessage && row.runId === runId);
+  if (isMessage || !isThere) rows.push({ kind: "hidden", key: `hidden-${id}`, itemId: id, runId, messageId, isMessage });
+}
+
+export interface Shown {
+  /** What the person hid from models. */
+  hidden?: ReadonlySet<string>;
+  /** The run with which the view ends. */
+  until?: string | null;
+}
+
+/** Return what stands below the last item of each run. */
+function afterRuns(order: readonly string[], items: ReadonlyMap<string, Item>, runs: ReadonlyMap<string, Run>) {
   const latest = latestRun(runs);
   const changed = changers(order, items, runs);
   const remembered = rememberers(order, items);
-  const after = new Map<string, Row[]>();
+  const after = new Map<string, { runId: string; rows: Row[] }>();
   for (const [runId, itemId] of lastItems(order, items, runs)) {
     const run = runs.get(runId);
     const itemIds = changed.get(runId);
@@ -130,16 +192,33 @@ export function rowsOf(
     if (memories) rows.push({ kind: "memories", key: `memories-${runId}`, itemIds: memories });
     if (itemIds) rows.push({ kind: "changes", key: `changes-${runId}`, runId, itemIds });
     if (run && needsWords(run)) rows.push({ kind: "end", key: `end-${runId}`, runId, isLatest: run === latest });
-    after.set(itemId, rows);
+    after.set(itemId, { runId, rows });
   }
+  return after;
+}
+
+/** Return the timeline's lines in order. */
+export function rowsOf(
+  all: readonly string[],
+  items: ReadonlyMap<string, Item>,
+  runs: ReadonlyMap<string, Run>,
+  { hidden = new Set(), until = null }: Shown = {},
+): Row[] {
+  const order = until ? upTo(all, items, until) : all;
+  const after = afterRuns(order, items, runs);
+  const closing = feet(order, items);
   const rows: Row[] = [];
   for (const itemId of order) {
     const item = items.get(itemId);
-    if (item && isDone(item)) act(rows, item, items);
+    if (item && hidden.has(itemId)) hide(rows, item, closing.get(item.runId ?? ""));
+    else if (item && isDone(item)) act(rows, item, items);
     else if (!goesOn(rows, item) && !(item && isNothing(item))) rows.push({ kind: "item", key: itemId, itemId });
-    rows.push(...(after.get(itemId) ?? []));
+    const below = after.get(itemId);
+    const foot = closing.get(below?.runId ?? "");
+    if (foot) close(rows, foot, items, runs.get(foot.runId));
+    rows.push(...(below?.rows ?? []));
   }
-  const last = rows.at(-1);
+  const last = rows.findLast((row) => row.kind !== "foot");
   if (last?.kind === "activity") last.tells = last.itemIds.filter((id) => items.get(id)?.kind !== "question").length > 1;
   return rows;
 }

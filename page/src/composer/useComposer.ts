@@ -1,11 +1,13 @@
 import { useRef, useState } from "react";
 import { bytesAt } from "../api/bytes";
+import { askBefore } from "../branches/asking";
 import { ApiError, errorText } from "../api/client";
 import { documents as api, documentUrl } from "../api/documents";
 import type { Shown } from "../documents/documents";
 import { aboutFile } from "../documents/sentences";
 import { stillToSay } from "../shell/messages";
 import { compactConversation, sendMessage } from "../store/actions";
+import { getState } from "../store/store";
 import { wishIn } from "./commands";
 import { loadDraft, newKey, noDraft, saveDraft, type Draft } from "./drafts";
 import { attach, type Attachment } from "./images";
@@ -138,9 +140,13 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
     const key = latest.current.draft.key ?? newKey();
     if (latest.current.draft.text === text) keep({ ...latest.current.draft, key });
     try {
+      const { branching } = getState();
+      const whenBusy = branching ? await askBefore(branching, false) : "finish";
+      if (!whenBusy) return;
       const images = sent.images.map(({ mediaType, data, name }) => ({ mediaType, data, name }));
       const documents = sent.documents.map(({ id }) => id);
-      accepted(await sendMessage({ text, images, documents, key, thinking: canThink ? thinking : null }), sent);
+      const { compared } = getState();
+      accepted(await sendMessage({ text, images, documents, key, thinking: canThink ? thinking : null, whenBusy, compared }), sent);
     } catch (error) {
       if (error instanceof ApiError && error.problem.code === "conflict") {
         // An earlier attempt got through, from another page or with other attachments; the next one is a new message.

@@ -82,7 +82,7 @@ export function costWords({ cost: dollars, requests, costKnownFor }: Pick<UsageS
 const isCounted = (kind: string) => kind === "response" || kind === "compaction";
 const isAtWork = ({ status }: Run) => status === "queued" || status === "running" || status === "waiting";
 
-/** Return what is another text whenever the window may be filled otherwise: an answer has ended, or a run is over. */
+/** Return what is another text whenever the window may be filled otherwise: an answer has ended, a run is over, or another path is shown. */
 export function ledgerMoment(open: ConversationState | null): string {
   if (!open || open.conversation.deletedAt !== null) return "";
   const last = open.order.findLast((id) => {
@@ -90,5 +90,5 @@ export function ledgerMoment(open: ConversationState | null): string {
     return item && isCounted(item.kind) && item.status !== "streaming";
   });
   const over = [...open.runs.values()].filter((run) => !isAtWork(run)).length;
-  return [open.conversation.id, last, over].join(" ");
+  return [open.conversation.id, open.branch, last, over, open.hidden.size].join(" ");
 }

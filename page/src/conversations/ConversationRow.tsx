@@ -35,7 +35,7 @@ export async function deleteWithUndo(conversation: Conversation): Promise<void> 
   };
   notifications.show({
     id: toast,
-    message: <UndoToast title={titleOf(conversation)} onUndo={undo} />,
+    message: <UndoToast said={`Deleted “${titleOf(conversation)}”.`} onUndo={undo} />,
     autoClose: 12_000,
     withCloseButton: true,
   });

@@ -2,6 +2,7 @@ import { Drawer } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { goToApproval } from "../approvals/focus";
+import { openTree, useTreeWasOpened } from "../branches/opened";
 import { Chat } from "../chat/Chat";
 import { Sidebar } from "../conversations/Sidebar";
 import { useHasViewed } from "../documents/viewing";
@@ -26,6 +27,7 @@ import { useTab } from "./useTab";
 const Settings = lazy(() => import("../settings/Settings"));
 const Rooms = lazy(() => import("../servers/Rooms"));
 const Callback = lazy(() => import("../servers/Callback"));
+const TreeDialog = lazy(() => import("../branches/TreeDialog"));
 const Viewer = lazy(() => import("../documents/Viewer"));
 const TopicRoom = lazy(() => import("../topics/TopicRoom"));
 const WaitingRoom = lazy(() => import("../approvals/WaitingRoom"));
@@ -59,7 +61,7 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
         title: "Send the message",
         keys: ["mod+enter"],
         group: "Chat",
-        enabled: () => hasDraft() && activeRun(getState().open) === null,
+        enabled: () => hasDraft() && (getState().branching !== null || activeRun(getState().open) === null),
         run: sendDraft,
       },
       {
@@ -75,7 +77,7 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
         title: "Stop the answer",
         keys: ["escape"],
         group: "Chat",
-        enabled: () => currentRoute().page === "chat" && activeRun(getState().open) !== null,
+        enabled: () => currentRoute().page === "chat" && getState().branching === null && activeRun(getState().open) !== null,
         run: () => void stopRun().catch(tell),
       },
       { id: "waiting", title: "Waiting for you", keys: ["alt+w"], group: "Chat", run: () => navigate(waitingPath) },
@@ -86,6 +88,14 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
         group: "Chat",
         enabled: () => document.querySelector("[data-approval]") !== null,
         run: goToApproval,
+      },
+      {
+        id: "branches",
+        title: "Branches of this conversation",
+        keys: ["alt+b"],
+        group: "Chat",
+        enabled: () => currentRoute().page === "chat" && (getState().open?.branches.size ?? 0) > 0,
+        run: openTree,
       },
       { id: "topics", title: "Topics", group: "Chat", run: () => navigate(topicsPath) },
       { id: "palette", title: "All commands", keys: ["mod+k"], group: "Page", run: () => open("palette") },
@@ -112,6 +122,7 @@ function Page() {
   useGlobalCommands(setOpened, isNarrow);
   useTab();
   const hasViewed = useHasViewed();
+  const hasSeenTree = useTreeWasOpened();
   useEffect(() => onRoute(() => setOpened(null)), []);
   return (
     <div className={classes.page}>
@@ -152,6 +163,11 @@ function Page() {
       {hasViewed && (
         <Suspense fallback={null}>
           <Viewer />
+        </Suspense>
+      )}
+      {hasSeenTree && (
+        <Suspense fallback={null}>
+          <TreeDialog />
         </Suspense>
       )}
       <Shortcuts opened={opened === "keys"} onClose={close} />

@@ -1,4 +1,5 @@
 import { ActionIcon, Tooltip, useMantineColorScheme } from "@mantine/core";
+import { TreeButton } from "../branches/TreeButton";
 import { PanelButton } from "../panel/PanelButton";
 import { useApp, type Connection } from "../store/store";
 import classes from "./App.module.css";
@@ -65,6 +66,7 @@ export function AppBar({ onMenu }: { onMenu: (() => void) | null }) {
         <>
           <TopicChip />
           <WorkingFolder />
+          <TreeButton />
           <ChatSettings />
           <PanelButton />
         </>

@@ -112,6 +112,13 @@ export const PanelIcon = icon(
     <path d="M14.5 5v14" />
   </>,
 );
+export const ColumnsIcon = icon(
+  <>
+    <rect x="3.5" y="5" width="17" height="14" rx="2" />
+    <path d="M12 5v14" />
+  </>,
+);
+export const ReplayIcon = icon(<path d="M4.500 5v5h5M5 10a7.500 7.500 0 1 1-.4 4M10.500 9.500v5l4.500-2.500z" />);
 export const FolderIcon = icon(<path d="M3.5 7.5a2 2 0 0 1 2-2h3.6l2.2 2.4h7.2a2 2 0 0 1 2 2v7a2 2 0 0 1-2 2h-13a2 2 0 0 1-2-2z" />);
 export const TerminalIcon = icon(
   <>
@@ -135,3 +142,14 @@ export const VerifiedIcon = ringed("M8.5 12.2l2.4 2.4 4.6-4.8");
 export const BackIcon = icon(<path d="M15 6l-6 6 6 6" />);
 export const TopicIcon = icon(<path d="M4.5 4.5h7l8 8-7 7-8-8zM8.5 8.5v.1" />);
 export const SparkIcon = icon(<path d="M12 4l1.8 5.2L19 11l-5.2 1.8L12 18l-1.8-5.2L5 11l5.2-1.8zM19 16.5v4M17 18.5h4" />);
+export const BranchIcon = icon(
+  <>
+    <circle cx="7" cy="5.5" r="2" />
+    <circle cx="7" cy="18.5" r="2" />
+    <circle cx="17" cy="8.5" r="2" />
+    <path d="M7 7.5v9M17 10.5c0 3.5-3 4-6 4.4-2 .3-3.6.7-3.9 1.6" />
+  </>,
+);
+export const DotsIcon = icon(<path d="M6 12v.1M12 12v.1M18 12v.1" strokeWidth={2.75} />);
+export const EyeOffIcon = icon(<path d="M4 4l16 16M9.9 5.8A8.9 8.9 0 0 1 12 5.5c5 0 8.2 4.4 9 6.5a12 12 0 0 1-2.7 3.8M6.5 7.6A12 12 0 0 0 3 12c.8 2.1 4 6.5 9 6.5 1.7 0 3.2-.5 4.5-1.2M10 10.2a2.6 2.6 0 0 0 3.7 3.6" />);
+export const NewWindowIcon = icon(<path d="M11 5H6.5a2 2 0 0 0-2 2v10.500a2 2 0 0 0 2 2H17a2 2 0 0 0 2-2V13M14.500 4.500h5v5M19.500 4.500L11.500 12.500" />);

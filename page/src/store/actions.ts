@@ -1,8 +1,9 @@
 import { api } from "../api/client";
-import type { Conversation, ConversationSettings, ImageInput } from "../api/types";
+import type { Conversation, ConversationSettings, ImageInput, ItemPage, NewMessage, WhenBusy } from "../api/types";
 import { conversationPath, currentRoute, navigate } from "../shell/router";
+import { comparisonAtWork, stopAll } from "../compare/runs";
 import { activeRun, withEarlier } from "./conversation";
-import { listed } from "./session";
+import { listed, loadConversation } from "./session";
 import { settingsNow } from "./settings";
 import { getState, setState } from "./store";
 
@@ -56,6 +57,10 @@ export interface Outgoing {
   key: string;
   /** Whether the model is asked to think first, or not to; null leaves it to the conversation. */
   thinking: boolean | null;
+  /** The models that answer it side by side; null for the one that answers here. */
+  compared?: readonly string[] | null;
+  /** Of one that makes a branch: what becomes of answers at work that it leaves behind. */
+  whenBusy?: WhenBusy;
 }
 
 /** Return the conversation for a first message: a new one, or that of a try that failed, with what was chosen since. */
@@ -65,17 +70,26 @@ async function begun(settings: ConversationSettings | null): Promise<string> {
   return unusedConversation;
 }
 
+/** Post a message, for one model or for several side by side; returns the branch that it stands in. */
+async function post(id: string, message: NewMessage, compared: readonly string[] | null): Promise<number> {
+  if (!compared) return (await api.send(id, message)).branch;
+  const { accepted } = await api.compare(id, { message, modelIds: [...compared] });
+  return accepted[0]?.branch ?? 0;
+}
+
 /** Send a message and return its conversation, which it starts when none is open. Throws when it was not accepted. */
-export async function sendMessage({ text, images, documents, key, thinking }: Outgoing): Promise<string> {
+export async function sendMessage({ text, images, documents, key, thinking, whenBusy = "finish", compared = null }: Outgoing): Promise<string> {
   const state = getState();
-  const { open } = state;
+  const { open, branching: after } = state;
   // What nobody chose is left to the server: it has the active profile as it is now.
   const settings = Object.keys(state.chosen).length > 0 ? settingsNow(state) : null;
   // What was chosen before it was sent holds for it.
   await settling;
   const id = open?.conversation.id ?? (await begun(settings));
-  await api.send(id, { text, images, documents, idempotencyKey: key, thinking });
-  setState((now) => ({ sent: now.sent + 1 }));
+  const where = after ? { after, whenBusy } : { branch: open?.branch ?? null };
+  const branch = await post(id, { text, images, documents, idempotencyKey: key, thinking, ...where }, compared);
+  setState((now) => ({ sent: now.sent + 1, branching: null, compared: null }));
+  if (open && branch !== open.branch) await loadConversation(id, branch);
   if (open) return id;
   unusedConversation = null;
   setState({ chosen: {} });
@@ -95,6 +109,8 @@ export async function compactConversation(keep: string): Promise<string> {
 
 /** Stop the run of the open conversation. */
 export async function stopRun(): Promise<void> {
+  const group = comparisonAtWork();
+  if (group) return stopAll(group);
   const run = activeRun(getState().open);
   if (run) await api.cancelRun(run.id);
 }
@@ -104,9 +120,9 @@ export async function loadEarlier(): Promise<boolean> {
   const { open } = getState();
   const first = open?.items.get(open.order[0] ?? "");
   if (!open?.hasEarlier || !first) return false;
-  const page = await api.items(open.conversation.id, first.position);
+  const page = await api.items(open.conversation.id, first.position, open.branch);
   const now = getState().open;
-  if (now?.conversation.id !== open.conversation.id) return false;
+  if (now?.conversation.id !== open.conversation.id || now.branch !== open.branch) return false;
   setState({ open: withEarlier(now, page) });
   return page.items.length > 0;
 }
@@ -117,6 +133,18 @@ export async function loadUntil(itemId: string): Promise<boolean> {
     if (!(await loadEarlier())) return false;
   }
   return true;
+}
+
+/** Return the branch that an item of a conversation stands in; null where there is no such item. */
+export async function branchOf(id: string, itemId: string): Promise<number | null> {
+  let before: number | null = null;
+  for (;;) {
+    const page: ItemPage = await api.items(id, before, null, 500);
+    const found = page.items.find((item) => item.id === itemId);
+    if (found) return found.branch;
+    if (!page.hasEarlier) return null;
+    before = page.items[0]?.position ?? 0;
+  }
 }
 
 /** Fetch older conversations of the list. */

@@ -1,6 +1,7 @@
 import { known, knownItem } from "../api/items";
-import type { Event, Item } from "../api/types";
-import type { ConversationState } from "./conversation";
+import type { Event, Item, Run } from "../api/types";
+import { withBranchOf } from "./branches";
+import { isHidden, type ConversationState } from "./conversation";
 import { newerTodos } from "./todos";
 
 type DeltaEvent = Extract<Event, { type: "item.delta" }>;
@@ -9,7 +10,7 @@ type DeltaEvent = Extract<Event, { type: "item.delta" }>;
 interface Draft extends ConversationState {
   items: Map<string, Item>;
   order: string[];
-  runs: Map<string, ConversationState["runs"] extends ReadonlyMap<string, infer R> ? R : never>;
+  runs: Map<string, Run>;
   kept: Map<string, number>;
 }
 
@@ -51,6 +52,30 @@ function showText(draft: Draft, item: Item, event: DeltaEvent): void {
 /** What an update tells replaces what was carried under the same names; it is of the item's own kind. */
 const patched = (item: Item, patch: Record<string, unknown>) => ({ ...item, data: { ...item.data, ...known(patch) } }) as Item;
 
+/** Tell whether a new item stands on the path: of branches that lead to it, only runs that do go on there. */
+const isOnPath = (draft: Draft, { branch, runId }: Item) => branch === draft.branch || (runId !== null && draft.runs.has(runId));
+
+const isUnderWay = ({ status }: Run) => status === "queued" || status === "running" || status === "waiting";
+
+function placeRun(draft: Draft, run: Run): void {
+  const isHere = run.branch === draft.branch || draft.runs.has(run.id) || draft.items.has(run.messageItemId);
+  if (isHere) return void draft.runs.set(run.id, run);
+  if (!isUnderWay(run) && !draft.elsewhere.has(run.id)) return;
+  const elsewhere = new Map(draft.elsewhere);
+  if (isUnderWay(run)) elsewhere.set(run.id, run);
+  else elsewhere.delete(run.id);
+  draft.elsewhere = elsewhere;
+}
+
+/** Keep which items are hidden; the set stays the same while none of them changes. */
+function keepHidden(draft: Draft, item: Item): void {
+  if (isHidden(item) === draft.hidden.has(item.id)) return;
+  const hidden = new Set(draft.hidden);
+  if (isHidden(item)) hidden.add(item.id);
+  else hidden.delete(item.id);
+  draft.hidden = hidden;
+}
+
 function withItem(draft: Draft, id: string, change: (item: Item) => void): void {
   const item = draft.items.get(id);
   if (item) change(item);
@@ -60,6 +85,8 @@ function apply(draft: Draft, event: Event): void {
   switch (event.type) {
     case "item.created": {
       const item = knownItem(event.item);
+      draft.branches = withBranchOf(draft.branches, item);
+      if (!isOnPath(draft, item)) return;
       // A person's own change of the list is told by a notice.
       draft.todos = newerTodos(draft.todos, item.data);
       return place(draft, item);
@@ -68,7 +95,9 @@ function apply(draft: Draft, event: Event): void {
       return withItem(draft, event.itemId, (item) => (event.seq ? keepText : showText)(draft, item, event));
     case "item.updated":
       return withItem(draft, event.itemId, (item) => {
-        draft.items.set(item.id, { ...patched(item, event.data), status: event.status ?? item.status, updatedAt: event.at || item.updatedAt });
+        const now = { ...patched(item, event.data), status: event.status ?? item.status, updatedAt: event.at || item.updatedAt };
+        draft.items.set(item.id, now);
+        keepHidden(draft, now);
         draft.todos = newerTodos(draft.todos, event.data);
       });
     case "item.completed":
@@ -79,8 +108,7 @@ function apply(draft: Draft, event: Event): void {
         draft.todos = newerTodos(draft.todos, event.data);
       });
     case "run.updated":
-      draft.runs.set(event.run.id, event.run);
-      return;
+      return placeRun(draft, event.run);
     case "conversation.updated":
       draft.conversation = event.conversation;
       return;
@@ -109,7 +137,8 @@ export function foldAll(state: ConversationState, events: readonly Event[]): Con
     apply(draft, event);
   }
   // A map that did not change keeps its identity, so that what draws it rests.
-  if (!events.some((event) => event.type === "run.updated")) draft.runs = state.runs as Draft["runs"];
+  const isRun = (event: Event) => event.type === "run.updated" && draft.runs.has(event.run.id);
+  if (!events.some(isRun)) draft.runs = state.runs as Draft["runs"];
   return draft;
 }
 

@@ -5,7 +5,9 @@ import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { hearOf, lookAgain, refreshWaiting } from "../approvals/waiting";
 import { callbackPath, currentRoute, navigate, onRoute } from "../shell/router";
 import { fromSnapshot, type ConversationState } from "./conversation";
+import { fetchBesideAnew, hearBeside } from "./beside";
 import { foldAll } from "./fold";
+import { visit } from "./leaves";
 import { askFor, hear, isAboutServer, toast } from "./servers";
 import { answerHeld, holdAnswer } from "./signInAnswer";
 import { FeedSocket } from "./socket";
@@ -62,8 +64,9 @@ function receive(frame: SocketFrame): void {
     case "input":
       return lookAgain();
     case "lagged":
-      if (getState().open?.conversation.id === frame.conversationId) void loadConversation(frame.conversationId);
-      return;
+      if (getState().open?.conversation.id !== frame.conversationId) return;
+      fetchBesideAnew(frame.conversationId);
+      return loadAgain();
     default:
       setState((now) => ({ unknownFrames: now.unknownFrames + 1 }));
   }
@@ -74,7 +77,14 @@ function receiveEvents(frame: Extract<SocketFrame, { op: "events" }>): void {
   if (!open || open.conversation.id !== frame.conversationId) return;
   const next = foldAll(open, frame.events);
   setState({ open: next });
-  if (next.gap && !open.gap) void loadConversation(frame.conversationId);
+  hearBeside(frame.conversationId, frame.events);
+  if (next.gap && !open.gap) loadAgain();
+}
+
+/** Read the path that is shown once more; another tab may have chosen another one. */
+function loadAgain(): void {
+  const { open } = getState();
+  if (open) void loadConversation(open.conversation.id, open.branch);
 }
 
 function follow(open: ConversationState): void {
@@ -129,14 +139,20 @@ function lookAround(): void {
   if (route.page === "chat" && route.conversationId && !getState().open) void loadConversation(route.conversationId);
 }
 
-/** Fetch a conversation as it is now and follow it from there. */
-export async function loadConversation(id: string): Promise<void> {
+/** Show a path of a conversation and follow it from there. */
+export function show(open: ConversationState): void {
+  setState({ open, opening: false, openProblem: null });
+  visit(open.conversation.id, open.branch);
+  follow(open);
+}
+
+/** Fetch a conversation as it is now, at a branch or at the one that was chosen last, and follow it from there. */
+export async function loadConversation(id: string, branch: number | null = null): Promise<void> {
   try {
-    const open = fromSnapshot(await api.snapshot(id));
+    const open = fromSnapshot(await api.snapshot(id, branch));
     const route = currentRoute();
     if (route.page === "chat" && route.conversationId !== id) return;
-    setState({ open, opening: false, openProblem: null });
-    follow(open);
+    show(open);
   } catch (error) {
     if (signedOut(error)) return setState({ phase: { name: "signed-out", message: errorText(error) } });
     setState({ opening: false, openProblem: errorText(error) });
@@ -150,7 +166,8 @@ function routeChanged(): void {
   const before = open?.conversation.id ?? null;
   if (before === route.conversationId) return;
   if (before) socket.unsubscribe(before);
-  setState({ open: null, openProblem: null, opening: route.conversationId !== null });
+  const nothing = { open: null, beside: new Map(), branching: null, editing: null, compared: null, openProblem: null };
+  setState({ ...nothing, opening: route.conversationId !== null });
   if (route.conversationId) void loadConversation(route.conversationId);
 }
 
@@ -204,7 +221,7 @@ export async function load(): Promise<void> {
     warnOfPlainHttp();
     // This browser had to be let in first; what it came with is handed over now.
     if (answerHeld()) navigate(callbackPath, "replace");
-    if (open) follow(open);
+    if (open) show(open);
     socket.connect();
     onRenewed(() => socket.wake());
     await refreshWaiting(true).catch(() => undefined);

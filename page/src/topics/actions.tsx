@@ -42,7 +42,7 @@ export async function deleteTopic(topic: Topic): Promise<void> {
   };
   notifications.show({
     id: toast,
-    message: <UndoToast title={topic.name} onUndo={undo} />,
+    message: <UndoToast said={`Deleted “${topic.name}”.`} onUndo={undo} />,
     autoClose: 12_000,
     withCloseButton: true,
   });

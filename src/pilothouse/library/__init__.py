@@ -16,21 +16,23 @@ import msgspec
 
 from pilothouse.connection import connect_host
 from pilothouse.host.named_topics import topic_named
-from pilothouse.host.new_conversations import begin_conversation, chosen
+from pilothouse.host.new_conversations import begin_conversation, chosen, model_name
 from pilothouse.host.selection import choose
 from pilothouse.library.chats import Chat
 from pilothouse.library.documents import Documents
 from pilothouse.library.memories import Memories
+from pilothouse.library.models import Models
 from pilothouse.library.registries import Registries
+from pilothouse.library.replays import Replay, replayed
 from pilothouse.library.servers import Servers
 from pilothouse.library.topics import OwnPrompts, PromptFiles, Topics
 from pilothouse.library.web import Web
 from pilothouse.types import limits
-from pilothouse.types.api import ModelInput, SearchHit
+from pilothouse.types.api import SearchHit
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.json import JsonObject
-from pilothouse.types.models import ModelTest, ModelView
+from pilothouse.types.replays import ReplayWish
 from pilothouse.types.usage import UsageReport
 
 
@@ -151,6 +153,23 @@ class Host:
         """Find conversations by their words, then by what they mean (`similar`)."""
         return (await self.api.conversations.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)).hits
 
+    async def replay(
+        self,
+        run: str,
+        *,
+        model: str | None = None,
+        system: str | None = None,
+        temperature: float | None = None,
+        thinking: bool | None = None,
+    ) -> Replay:
+        """Ask a model what a finished run asked, with what its tools gave then, and wait for the end.
+
+        No tool is executed; a call that was not recorded ends it. `run` is a run's id, or a conversation's for its last
+        finished run. What is not given is as it was.
+        """
+        wish = ReplayWish(model_id=model_name(model), system_prompt=system, temperature=temperature, thinking=thinking)
+        return await replayed(self.api, run, wish)
+
 
 class ChosenPrompts(msgspec.Struct, frozen=True, kw_only=True):
     """What a conversation is told besides: one of the person's prompts, and the mini prompts that are on."""
@@ -164,38 +183,3 @@ class ChosenPrompts(msgspec.Struct, frozen=True, kw_only=True):
         """Return them as a conversation has them."""
         own = {"prompt": self.prompt, "prompt_values": self.values} if self.prompt is not None else {}
         return {**own, "mini_prompts": tuple(self.mini)}
-
-
-class Models:
-    """The configured models."""
-
-    def __init__(self, api: ClientApi) -> None:
-        self._api = api
-
-    async def list(self) -> Sequence[ModelView]:
-        """Return all models."""
-        return (await self._api.models.list(LOCAL_OWNER)).models
-
-    async def default(self) -> str | None:
-        """Return the id of the default model."""
-        return (await self._api.models.list(LOCAL_OWNER)).default_model_id
-
-    async def add(self, model: ModelInput) -> ModelView:
-        """Add a model; a key given with it is kept as a secret."""
-        return await self._api.models.add(LOCAL_OWNER, model)
-
-    async def remove(self, model_id: str) -> None:
-        """Remove a model."""
-        await self._api.models.delete(LOCAL_OWNER, model_id)
-
-    async def set_default(self, model_id: str) -> None:
-        """Make a model the default."""
-        await self._api.models.set_default(LOCAL_OWNER, model_id)
-
-    async def forget(self, model_id: str) -> ModelView:
-        """Forget what was learned about a model from what its provider refused."""
-        return await self._api.models.forget(LOCAL_OWNER, model_id)
-
-    async def test(self, model_id: str) -> ModelTest:
-        """Make a real, tiny request to a model."""
-        return await self._api.models.test(LOCAL_OWNER, model_id)

@@ -144,6 +144,7 @@ class Store:
     branches = _reads(branch_rows.branches)
     branch_nodes = _reads(branch_tree.nodes)
     following = _looks(branch_rows.following)
+    leaving = _looks(branch_rows.leaving)
     items_of_run = _reads(reading.items_of_run)
     hide = _joins(branch_rows.hide)
     item = _reads(reading.item)
@@ -179,6 +180,8 @@ class Store:
 
     # The end of the call, which is a promise, comes after it and takes it along.
     keep_result = _writes(parts.keep, promised=False)
+    repeat_result = _writes(parts.repeat, promised=False)
+    kept_parts = _reads(parts.of_run)
     result = _reads(parts.result)
     part = _reads(parts.part)
     part_bytes = _reads(parts.body)
@@ -292,6 +295,7 @@ class Store:
     post_messages = _joins(units.post_messages)
     admit = _looks(queue_limit.admit)
     receipt = _looks(receipts.receipt)
+    accepted_together = _looks(receipts.together)
     # A claim that a power cut takes leaves the run in the queue, and whoever had it is gone. What it does
     # that must not be done twice, it promises first.
     claim_next = _joins(units.claim_next, promised=False)

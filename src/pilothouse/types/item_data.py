@@ -285,6 +285,8 @@ class CallData(TurnData, frozen=True):
     # The tools that a search found and gave to the model, best first, and how many there are in all.
     found: tuple[ToolFound, ...] = ()
     found_in_all: int = 0
+    # In a replay: the id of the recorded call whose result it has.
+    recorded: str = ""
 
 
 class SummaryData(ItemData, frozen=True):

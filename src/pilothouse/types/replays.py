@@ -18,7 +18,7 @@ class ReplayWish(Body, frozen=True):
     idempotency_key: str | None = None
 
 
-class ReplayedCall(Frozen, frozen=True):
+class StepCall(Frozen, frozen=True):
     """A call in a step of a run."""
 
     tool: str
@@ -33,7 +33,7 @@ class ReplayStep(Frozen, frozen=True):
     """What a model said and asked for in one turn, and what that took."""
 
     text: str
-    calls: tuple[ReplayedCall, ...] = ()
+    calls: tuple[StepCall, ...] = ()
     usage: TokenUsage | None = None
     cost: float | None = None
     duration_ms: int | None = None
@@ -52,7 +52,7 @@ class RunSummary(Frozen, frozen=True):
     usage: TokenUsage
     # In dollars; None where no price is known.
     cost: float | None
-    # From its first request to the end of its last.
+    # What its requests took, without its tools: those of a replay take no time.
     duration_ms: int
     # Why it stopped, where it did not come to its end.
     stopped: str = ""

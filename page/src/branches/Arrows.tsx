@@ -1,0 +1,72 @@
+import { ActionIcon, UnstyledButton } from "@mantine/core";
+import { useMemo, type KeyboardEvent } from "react";
+import type { UserMessageItem } from "../api/types";
+import { BackIcon, ChevronIcon } from "../shell/icons";
+import { tell } from "../shell/messages";
+import { placeOf, type Place, type Sibling } from "../store/branches";
+import { goToSibling } from "../store/branching";
+import { useApp } from "../store/store";
+import classes from "./Branches.module.css";
+import { holdPlace, type Direction } from "./holding";
+import { openTree } from "./opened";
+
+/** Other messages in the place of one, or other answers to it. */
+type What = "message" | "answer";
+
+const words = {
+  message: { group: "Versions of this message", one: "version", title: "Version" },
+  answer: { group: "Answers to this message", one: "answer", title: "Answer" },
+};
+
+/** Return those to switch between, each with all that leads to it, and which of them is shown. */
+function choicesOf(place: Place, what: What): { all: (readonly Sibling[])[]; at: number } {
+  if (what === "message") return { all: [...place.messages], at: place.message };
+  return { all: (place.messages[place.message] ?? []).map((sibling) => [sibling]), at: place.answer };
+}
+
+/** ‹ 2 of 3 ›: switches between what stands in the same place; what follows changes with it. */
+export function Arrows({ message, what }: { message: UserMessageItem | undefined; what: What }) {
+  const branches = useApp((state) => state.open?.branches);
+  const place = useMemo(() => (branches && message ? placeOf(branches, message) : null), [branches, message]);
+  if (!place) return null;
+  const { all, at } = choicesOf(place, what);
+  if (all.length < 2) return null;
+  const { group, one, title } = words[what];
+  const name = `${place.root} ${what}`;
+  const go = (direction: Direction) => {
+    const next = all[at + (direction === "next" ? 1 : -1)];
+    if (!next) return;
+    holdPlace(name, direction);
+    goToSibling(place, next).catch(tell);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    event.preventDefault();
+    go(event.key === "ArrowLeft" ? "previous" : "next");
+  };
+  const arrow = (direction: Direction) => {
+    const isPossible = direction === "next" ? at < all.length - 1 : at > 0;
+    return (
+      // Not disabled: whoever has come to the end by keyboard keeps the focus there.
+      <ActionIcon
+        size="sm"
+        className={classes.arrow}
+        aria-label={direction === "next" ? `Next ${one}` : `Previous ${one}`}
+        aria-disabled={!isPossible || undefined}
+        data-direction={direction}
+        onClick={() => go(direction)}
+      >
+        {direction === "next" ? <ChevronIcon size={15} /> : <BackIcon size={15} />}
+      </ActionIcon>
+    );
+  };
+  return (
+    <span role="group" aria-label={group} className={classes.arrows} data-place={name} onKeyDown={onKeyDown}>
+      {arrow("previous")}
+      <UnstyledButton className={classes.count} aria-label={`${title} ${at + 1} of ${all.length}. Show all branches`} onClick={openTree}>
+        {at + 1} of {all.length}
+      </UnstyledButton>
+      {arrow("next")}
+    </span>
+  );
+}

@@ -1,0 +1,19 @@
+import { ActionIcon, Tooltip } from "@mantine/core";
+import { keyLabel } from "../shell/commands";
+import { BranchIcon } from "../shell/icons";
+import { useApp } from "../store/store";
+import classes from "./Branches.module.css";
+import { openTree } from "./opened";
+
+/** Shows all branches of a conversation that has some. */
+export function TreeButton() {
+  const count = useApp((state) => state.open?.branches.size ?? 0);
+  if (!count) return null;
+  return (
+    <Tooltip label={`${count + 1} branches (${keyLabel("alt+b")})`}>
+      <ActionIcon size="lg" className={classes.treeButton ?? ""} aria-label="Branches" onClick={openTree}>
+        <BranchIcon />
+      </ActionIcon>
+    </Tooltip>
+  );
+}
