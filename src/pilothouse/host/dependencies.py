@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from pilothouse.types.admin import AuthorityAdmin, OwnTools
 from pilothouse.types.changes import Undo
-from pilothouse.types.documents import DocumentShelf
 from pilothouse.types.host import Models, Settings
-from pilothouse.types.host_documents import Documents
-from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
-from pilothouse.types.host_meaning import MeaningVerbs
-from pilothouse.types.host_memories import Memories
-from pilothouse.types.host_prompts import MiniPrompts, Prompts
-from pilothouse.types.host_servers import Servers
-from pilothouse.types.host_web import Web
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.meaning import Meaning
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import ModelSource
-from pilothouse.types.prompts import PromptSource
 from pilothouse.types.records import QueueLimits
 from pilothouse.types.searching import IndexView
 from pilothouse.types.selection import ServerName
 from pilothouse.types.terminals import TerminalHost
 from pilothouse.types.todos import TodoLists
+
+if TYPE_CHECKING:
+    from pilothouse.types.documents import DocumentShelf
+    from pilothouse.types.host_documents import Documents
+    from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
+    from pilothouse.types.host_meaning import MeaningVerbs
+    from pilothouse.types.host_memories import Memories
+    from pilothouse.types.host_prompts import MiniPrompts, Prompts
+    from pilothouse.types.host_servers import Servers
+    from pilothouse.types.host_web import Web
+    from pilothouse.types.prompts import PromptSource
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pilothouse.types import limits
 from pilothouse.types.admin import OwnTools
 from pilothouse.types.authority import DESTINATION, EDIT_TOOLS, NET, RUNNING, is_glob
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
-from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.selection import Selection, ServerChoice, ServerName
 from pilothouse.types.servers import ServerView
 from pilothouse.types.tool_names import BUILT_IN
+
+if TYPE_CHECKING:
+    from pilothouse.types.host_servers import Servers
 
 
 def choose(names: Sequence[str]) -> Selection:

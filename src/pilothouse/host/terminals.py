@@ -9,7 +9,8 @@ from collections.abc import AsyncGenerator
 from pilothouse.types.api import PartData
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.host import LOCAL_OWNER, Terminals
+from pilothouse.types.host import LOCAL_OWNER
+from pilothouse.types.host_terminals import Terminals
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.records import Records
 from pilothouse.types.terminals import (

@@ -133,9 +133,13 @@ def _match(row: Row, host: str) -> re.Match[str] | None:
 
 @cache
 def _compiled(host: str) -> re.Pattern[str]:
+    return re.compile(_expression(host))
+
+
+def _expression(host: str) -> str:
     """Return a host as an expression; a blank in it is one label and never more."""
     parts = _BLANK.split(host)
-    return re.compile("".join(f"(?P<{part}>{_LABEL})" if at % 2 else re.escape(part) for at, part in enumerate(parts)))
+    return "".join(f"(?P<{part}>{_LABEL})" if at % 2 else re.escape(part) for at, part in enumerate(parts))
 
 
 def _host(url: str) -> str:

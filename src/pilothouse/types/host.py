@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from functools import cache
-from typing import Annotated, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
@@ -58,29 +58,25 @@ from pilothouse.types.changes import ChangeList, UndoReport
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.exchange import Download, ExportFormat, Imported
 from pilothouse.types.feed import FeedEvent
-from pilothouse.types.host_documents import Documents
-from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
-from pilothouse.types.host_meaning import MeaningVerbs
-from pilothouse.types.host_memories import Memories
-from pilothouse.types.host_prompts import MiniPrompts, Prompts
-from pilothouse.types.host_servers import Servers
-from pilothouse.types.host_topics import Topics
-from pilothouse.types.host_web import Web
+from pilothouse.types.late_services import LateService, MethodOf, late
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.paging import FIRST, Cursor, Limit, Page
 from pilothouse.types.runs import Run
 from pilothouse.types.searching import IndexView
-from pilothouse.types.terminals import (
-    ProcessOutput,
-    ProcessView,
-    TerminalList,
-    TerminalSelection,
-    TerminalSize,
-    TerminalView,
-)
 from pilothouse.types.todos import TodoInput, TodoList
 from pilothouse.types.usage import ContextLedger, UsageFormat, UsageReport
 from pilothouse.types.verbs import Options, Service, Verb, verb, verbs_of
+
+if TYPE_CHECKING:
+    from pilothouse.types.host_documents import Documents
+    from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
+    from pilothouse.types.host_meaning import MeaningVerbs
+    from pilothouse.types.host_memories import Memories
+    from pilothouse.types.host_prompts import MiniPrompts, Prompts
+    from pilothouse.types.host_servers import Servers
+    from pilothouse.types.host_terminals import Terminals
+    from pilothouse.types.host_topics import Topics
+    from pilothouse.types.host_web import Web
 
 # The one person of an installation without accounts.
 LOCAL_OWNER = "local"
@@ -317,40 +313,6 @@ class Indexes(Service):
         """How the index of a conversation's working directory stands: what is in it, and how far it is."""
 
 
-class Terminals(Service):
-    """The terminals and background commands of conversations."""
-
-    @verb("get_terminals", "GET", "/api/conversations/{id}/terminal")
-    async def list(self, owner: str, conversation_id: str) -> TerminalList:
-        """A conversation's terminal session and background commands, and what holds them."""
-
-    @verb("open_terminal", "POST", "/api/conversations/{id}/terminal")
-    async def open(self, owner: str, conversation_id: str, body: TerminalSize) -> TerminalView:
-        """Open a conversation's terminal; the one that runs in its folder is used again."""
-
-    @verb("close_terminal", "DELETE", "/api/conversations/{id}/terminal")
-    async def close(self, owner: str, conversation_id: str) -> None:
-        """End a conversation's terminal session and everything in it."""
-
-    @verb("select_in_terminal", "POST", "/api/conversations/{id}/terminal/selection")
-    async def select(self, owner: str, conversation_id: str, body: TerminalSelection) -> None:
-        """Let the agent see what is selected in the terminal."""
-
-    @verb("terminal_recording", "GET", "/api/conversations/{id}/terminal/recording")
-    async def recording(self, owner: str, conversation_id: str) -> PartData:
-        """The recording of a conversation's terminal, as an asciicast."""
-
-    @verb("process_output", "GET", "/api/conversations/{id}/processes/{process}")
-    async def process_output(
-        self, owner: str, conversation_id: str, process_id: str, from_: Count = 0
-    ) -> ProcessOutput:
-        """What a background command wrote, from a byte on."""
-
-    @verb("stop_process", "POST", "/api/conversations/{id}/processes/{process}/stop")
-    async def stop_process(self, owner: str, conversation_id: str, process_id: str) -> ProcessView:
-        """End a background command and everything that it started."""
-
-
 class Exchange(Service):
     """Conversations as files."""
 
@@ -461,37 +423,42 @@ class Settings(Service):
 class ClientApi:
     """What commands and programs ask for, of a host of their own or of a running server: a service for each noun."""
 
-    conversations: Conversations
-    runs: Runs
-    questions: Questions
-    todos: Todos
-    memories: Memories
-    topics: Topics
-    prompts: Prompts
-    mini_prompts: MiniPrompts
-    permissions: Permissions
-    changes: Changes
-    terminals: Terminals
-    indexes: Indexes
-    exchange: Exchange
-    models: Models
-    usage: Usage
-    settings: Settings
-    servers: Servers
-    registries: Registries
-    proposals: Proposals
-    other_programs: OtherPrograms
-    nearby: Nearby
-    packages: Packages
-    meaning: MeaningVerbs
-    documents: Documents
-    web: Web
+    conversations: Conversations = late("host", "Conversations")
+    runs: Runs = late("host", "Runs")
+    questions: Questions = late("host", "Questions")
+    todos: Todos = late("host", "Todos")
+    memories: Memories = late("host_memories", "Memories")
+    topics: Topics = late("host_topics", "Topics")
+    prompts: Prompts = late("host_prompts", "Prompts")
+    mini_prompts: MiniPrompts = late("host_prompts", "MiniPrompts")
+    permissions: Permissions = late("host", "Permissions")
+    changes: Changes = late("host", "Changes")
+    terminals: Terminals = late("host_terminals", "Terminals")
+    indexes: Indexes = late("host", "Indexes")
+    exchange: Exchange = late("host", "Exchange")
+    models: Models = late("host", "Models")
+    usage: Usage = late("host", "Usage")
+    settings: Settings = late("host", "Settings")
+    servers: Servers = late("host_servers", "Servers")
+    registries: Registries = late("host_finding", "Registries")
+    proposals: Proposals = late("host_finding", "Proposals")
+    other_programs: OtherPrograms = late("host_finding", "OtherPrograms")
+    nearby: Nearby = late("host_finding", "Nearby")
+    packages: Packages = late("host_finding", "Packages")
+    meaning: MeaningVerbs = late("host_meaning", "MeaningVerbs")
+    documents: Documents = late("host_documents", "Documents")
+    web: Web = late("host_web", "Web")
+
+    def method_of(self, noun: str) -> MethodOf:
+        """Return what makes the methods of a noun's service, where that is made when someone asks about the noun."""
+        raise NotImplementedError
 
 
 @cache
 def services() -> dict[str, type[Service]]:
     """Return the service of each noun."""
-    return get_type_hints(ClientApi)
+    found = {noun: getattr(ClientApi, noun) for noun in ClientApi.__annotations__}
+    return {noun: each.declaration() for noun, each in found.items() if isinstance(each, LateService)}
 
 
 @cache
