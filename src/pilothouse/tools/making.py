@@ -49,7 +49,7 @@ class ToolParts(msgspec.Struct, frozen=True):
     helper: Helper
     # Finds by what is meant, where a model can say that.
     meaning: Meaning
-    memory: MemoryKeeper
+    memory: Lazy[MemoryKeeper]
     documents: DocumentParts
     # The person's prompts, and what the conversation is set to.
     prompts: Lazy[PromptSource]
