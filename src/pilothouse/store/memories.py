@@ -11,7 +11,7 @@ from functools import cache
 
 import msgspec
 
-from pilothouse.store.memory_glance import ALL, BODIES, SEEN
+from pilothouse.store.glance import ALL, BODIES, SEEN
 from pilothouse.store.statements import Connection, Statement, inserting
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError

@@ -14,7 +14,7 @@ from pilothouse.store import audit as audits
 from pilothouse.store import changes as units
 from pilothouse.store import (
     file_changes,
-    memory_glance,
+    glance,
     packing,
     parts,
     pending_approvals,
@@ -192,8 +192,8 @@ class Store:
 
     # --- memories ---
 
-    memories_of_conversation = _looks(memory_glance.stored_in)
-    has_memories = _looks(memory_glance.there_are)
+    memories_of_conversation = _looks(glance.stored_in)
+    has_memories = _looks(glance.has_memories)
 
     async def add_memory(self, owner: str, memory: Memory) -> tuple[Memory, bool]:
         from pilothouse.store import memories
@@ -250,6 +250,10 @@ class Store:
             limits.MEMORY_SEARCH_TIME,
             "This search takes too long. Take fewer or rarer words.",
         )
+
+    # --- documents ---
+
+    has_documents = _looks(glance.has_documents)
 
     # --- topics ---
 

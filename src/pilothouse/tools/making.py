@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class DocumentParts(msgspec.Struct, frozen=True):
     """What the tool about documents is made of."""
 
-    records: DocumentRecords
-    # Who reads them and finds things in them, and how files of a folder are reached: loaded at the first call.
+    # Who keeps them, who reads them and finds things in them, and how files are reached: loaded at the first call.
+    records: Lazy[DocumentRecords]
     shelf: Lazy[DocumentShelf]
     workspace: Lazy[Workspace]
 

@@ -1,6 +1,6 @@
-"""What is asked about memories with every message: are there any, and what has this conversation stored lately.
+"""What is asked with every message: are there memories or documents, and what has this conversation stored lately.
 
-Most often there are none, and what reads them is not loaded.
+Where there are none, what reads them is not loaded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ SEEN = (
 )
 ALL = "SELECT m.body FROM memories m WHERE"
 BODIES = f"{ALL} {SEEN} AND"
-_ANY = Statement(f"{BODIES} m.owner = :owner AND m.forgotten_at IS NULL LIMIT 1")
+_MEMORY = Statement(f"{BODIES} m.owner = :owner AND m.forgotten_at IS NULL LIMIT 1")
+_DOCUMENT = Statement("SELECT 1 FROM documents LIMIT 1")
 _STORED_IN = {
     hidden: Statement(
         f"{which} m.origin = :id AND m.created_at > :since AND m.forgotten_at IS NULL ORDER BY m.created_at"
@@ -28,9 +29,14 @@ _STORED_IN = {
 }
 
 
-def there_are(connection: Connection, owner: str) -> bool:
+def has_memories(connection: Connection, owner: str) -> bool:
     """Return whether there is anything to find."""
-    return _ANY.first(connection, {"owner": owner}) is not None
+    return _MEMORY.first(connection, {"owner": owner}) is not None
+
+
+def has_documents(connection: Connection) -> bool:
+    """Return whether there is any document, whoever's it is."""
+    return _DOCUMENT.first(connection, {}) is not None
 
 
 def stored_in(connection: Connection, conversation_id: str, since: float, *, hidden: bool = False) -> Sequence[Memory]:
