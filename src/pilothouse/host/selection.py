@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -136,4 +135,6 @@ def _nothing(entry: str, operations: Mapping[str, Sequence[str] | None], slugs: 
 
 
 def _near(name: str, names: Iterable[str]) -> list[str]:
-    return difflib.get_close_matches(name.lower(), names, 3)
+    from difflib import get_close_matches  # noqa: PLC0415 - few name what there is not
+
+    return get_close_matches(name.lower(), names, 3)
