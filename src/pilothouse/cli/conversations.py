@@ -102,7 +102,7 @@ async def runs(
 ) -> int:
     """List the runs of a conversation, the newest last: one for each message, in all branches."""
     async with connect_host() as api:
-        items = await all_items(api, conversation)
+        items = await all_items(api, conversation, None)
         asked = [item for item in items if item.kind == "user_message" and item.run_id][-limit:]
         found = [await api.runs.get(LOCAL_OWNER, item.run_id or "") for item in asked]
     if json:
