@@ -272,6 +272,9 @@ class Records(TopicRecords, Protocol):
     async def count_older(self) -> bool:
         """Count a part of what was used before it was counted by day; tell whether there may be more."""
 
+    async def has_documents(self) -> bool:
+        """Return whether there is any document, whoever's it is."""
+
     async def todos(self, place: str) -> TodoList:
         """Return the list of a conversation or a topic; empty when there is none."""
 
