@@ -134,7 +134,10 @@ def following(connection: Connection, owner: str, run_id: str, *, itself: bool) 
     """Return the runs whose messages came after that of a run, in any branch, oldest first; itself, too, or not."""
     run = rows.owned_run(connection, owner, run_id)
     message = _message_of(connection, run.conversation_id, run_id)
-    asked = {"id": run.conversation_id, "from": message.position + (not itself)}
+    fork = read(MessageData, message.raw).fork
+    # What stands in the place of a branch's first message stands where the branch begins: beside what it left there.
+    first = fork.before if fork is not None and itself else message.position + (not itself)
+    asked = {"id": run.conversation_id, "from": first}
     return list(map(rows.run_decoder.decode, _FOLLOWING.column(connection, asked)))
 
 
