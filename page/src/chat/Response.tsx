@@ -41,7 +41,7 @@ function Footer({ items, said, isTheEnd, foot }: FooterProps) {
   return (
     <div className={classes.footer} data-quiet data-shown={isTheEnd || undefined}>
       {foot && <AnswerActions foot={foot} said={said} itemId={itemId} model={id} />}
-      <span className={classes.quietly}>
+      <span className={`${classes.quietly} ${classes.cost}`}>
         {!foot && said && <CopyButton value={said} label="Copy answer" />}
         {[name, ...facts].filter(Boolean).join(" · ")}
       </span>
