@@ -223,6 +223,37 @@ async def chat(*, form: ChatForm) -> int:
     return await chat(_request(form))
 
 
+_RUNS = "A run's id, or a conversation's for its last finished run; several are replayed one after the other."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayForm:
+    """What is to be otherwise than in the run."""
+
+    model: Annotated[str | None, given("--model", "-m", help="The model to ask instead, or scripted:FILE.")] = None
+    system: Annotated[str | None, given("--system", "-s", help="The system prompt instead; empty for none.")] = None
+    prompt: Annotated[str | None, given(metavar="FILE", help="A file that has the system prompt instead.")] = None
+    temperature: Annotated[float | None, given(metavar="0-2", min=0, max=2, help="The temperature instead.")] = None
+    thinking: Annotated[bool | None, given(help="Ask the model to think first, or not to.")] = None
+
+
+@command(app)
+async def replay(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help=_RUNS)],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each run.")] = False,
+    *,
+    form: ReplayForm,
+) -> int:
+    """Ask a model what a finished run asked, with what its tools gave then.
+
+    No tool is executed and nobody is asked; then the difference is shown step by step. Ends with 0 when all came to
+    their end, 5 when one stopped at a call that was not recorded, 1 or 2 when one failed or could not be replayed.
+    """
+    from pilothouse.cli.replays import ReplayRequest, replay
+
+    return await replay(ReplayRequest(runs=tuple(runs), json=json, **asdict(form)))
+
+
 @command(app)
 async def changes(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")], json: AsJson = False

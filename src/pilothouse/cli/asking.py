@@ -189,6 +189,16 @@ async def tell(
     return RunReport(following.run, transcript, to_end=any(number != signal.SIGINT for number in signals))
 
 
+async def watch(api: ClientApi, following: Following) -> RunReport:
+    """Wait for a run to end and show nothing of it; Ctrl-C cancels it as ever."""
+    transcript = Transcript(following.run.id, output(), messages())
+    with _cancelling(api, following) as signals:
+        async with aclosing(following.events()) as events:
+            async for _sent, _event in events:
+                pass
+    return RunReport(following.run, transcript, to_end=any(number != signal.SIGINT for number in signals))
+
+
 @asynccontextmanager
 async def _ticking(transcript: Transcript, *, moves: bool) -> AsyncGenerator[None, None]:
     """Let the line about calls at work move by itself, on a terminal that can take it back."""

@@ -82,6 +82,31 @@ async def show(conversation: ConversationId, json: AsJson = False) -> int:
 
 
 @command(app)
+async def runs(
+    conversation: ConversationId,
+    limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
+    json: AsJson = False,
+) -> int:
+    """List the runs of a conversation, the newest last: one for each message, in all branches."""
+    async with connect_host() as api:
+        items = await all_items(api, conversation)
+        asked = [item for item in items if item.kind == "user_message" and item.run_id][-limit:]
+        found = [await api.runs.get(LOCAL_OWNER, item.run_id or "") for item in asked]
+    if json:
+        for run in found:
+            output().json(run)
+        return 0
+    models = {item.run_id: item.data.model for item in items if is_a(item, ResponseData) and item.data.model}
+    rows = [
+        (run.id, when(run.created_at), run.status, str(run.branch), models.get(run.id, ""), item.text)
+        for run, item in zip(found, asked, strict=True)
+    ]
+    none = "Nothing was asked in this conversation yet."
+    show_table(output(), ("run", "begun", "status", "branch", "model", "message"), rows, none=none)
+    return 0
+
+
+@command(app)
 async def context(conversation: ConversationId, json: AsJson = False) -> int:
     """Show what fills a conversation's window, and what its answers took."""
     from pilothouse.cli.usage import context

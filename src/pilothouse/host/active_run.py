@@ -258,8 +258,10 @@ class ActiveRun:
         return await Loop(work, journal, self._calls, replay.reminders, parts.purse(run.owner)).run()
 
     async def _items_of(self, run_id: str) -> Sequence[Item]:
-        records, owner = self._parts.records, self.run.owner
-        return await patiently(self._parts.feed, lambda: records.items_of_run(owner, run_id))
+        records, run = self._parts.records, self.run
+        items = await patiently(self._parts.feed, lambda: records.items_of_run(run.owner, run_id))
+        # What a file that was imported names may stand elsewhere.
+        return [item for item in items if item.conversation_id == run.conversation_id]
 
     async def _repeat_result(self, of: str, item_id: str) -> None:
         records, conversation_id = self._parts.records, self.run.conversation_id

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pilothouse.host import left_behind, messages, replays
+from pilothouse.host import copies, left_behind, messages, replays
 from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.differences import RecordedRun, difference
 from pilothouse.host.runs import RunService
@@ -47,10 +47,11 @@ class BranchService(Branches):
         return await self._records.snapshot(owner, conversation_id, limits.SNAPSHOT_ITEMS, body.branch)
 
     async def retry(self, owner: str, run_id: str, body: Retry) -> MessageAccepted:
-        run = await self._records.run(owner, run_id)
-        message = await self._records.item(owner, run.message_item_id)
+        messages.check_key(body.idempotency_key)
         if body.temperature is not None:
             check_temperature(body.temperature)
+        run = await self._records.run(owner, run_id)
+        message = await self._records.item(owner, run.message_item_id)
         options = msgspec.structs.replace(
             run.options,
             model_id=body.model_id or run.options.model_id,
@@ -63,7 +64,9 @@ class BranchService(Branches):
         )
         fork = ForkWish(kind="retry", instead_of=run_id, repeats=replays.repeated(message))
         posting = messages.repeated(owner, message, options, fork)
-        posting = msgspec.structs.replace(posting, idempotency_key=body.idempotency_key)
+        posting = msgspec.structs.replace(
+            posting, idempotency_key=body.idempotency_key, digest=messages.digest(body, run_id)
+        )
         (accepted,) = await self._runs.post([posting], body.when_busy, self._known_models)
         return accepted
 
@@ -81,6 +84,7 @@ class BranchService(Branches):
         for model_id in wanted:
             await self._dependencies.model_source.open(model_id)
         first = await self._runs.prepared(owner, conversation_id, body.message)
+        first = msgspec.structs.replace(first, digest=messages.digest(body.message, *wanted))
 
         async def ready(postings: Sequence[Posting]) -> Sequence[Posting]:
             whole = await self._runs.with_documents(owner, postings[0], body.message)
@@ -98,7 +102,12 @@ class BranchService(Branches):
         return await left_behind.put_back(self._records, self._changes, owner, run_id, itself=body.itself)
 
     async def copy(self, owner: str, run_id: str, body: NewCopy) -> Conversation:
-        raise NotImplementedError
+        run = await self._records.run(owner, run_id)
+        of = await self._records.conversation(owner, run.conversation_id)
+        made, told = copies.begun(of, run, body)
+        copied = await self._records.copy_run(owner, run_id, made, told)
+        self._dependencies.meaning.changed("passage")
+        return copied
 
     async def hide(self, owner: str, item_id: str) -> Hidden:
         return await self._hide(owner, item_id, hidden=True)

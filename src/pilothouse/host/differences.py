@@ -13,7 +13,7 @@ from pilothouse.types import limits
 from pilothouse.types.item_data import CallData, CompactionData, ResponseData, SummaryData
 from pilothouse.types.items import Call, Item, Response, TurnId, is_a
 from pilothouse.types.json import encode_text
-from pilothouse.types.replays import StepCall, ReplayStep, RunDifference, RunSummary, StepDifference
+from pilothouse.types.replays import ReplayStep, RunDifference, RunSummary, StepCall, StepDifference
 from pilothouse.types.runs import Run
 from pilothouse.types.usage import TokenUsage
 

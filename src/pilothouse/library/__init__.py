@@ -21,7 +21,9 @@ from pilothouse.host.new_conversations import begin_conversation, chosen, model_
 from pilothouse.host.selection import choose
 from pilothouse.library.documents import Documents
 from pilothouse.library.memories import Memories
+from pilothouse.library.models import Models
 from pilothouse.library.registries import Registries
+from pilothouse.library.replays import Replay, replayed
 from pilothouse.library.servers import Servers
 from pilothouse.library.topics import OwnPrompts, PromptFiles, Topics
 from pilothouse.library.web import Web
@@ -31,7 +33,6 @@ from pilothouse.types.api import (
     CompactionWish,
     ConversationPatch,
     ImageInput,
-    ModelInput,
     NewMessage,
     PartData,
     SearchHit,
@@ -44,7 +45,7 @@ from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.item_data import CompactionData, ResponseData, SummaryData
 from pilothouse.types.items import CLOSED, Item, ItemStatus, is_a, read
 from pilothouse.types.json import JsonObject
-from pilothouse.types.models import ModelTest, ModelView
+from pilothouse.types.replays import ReplayWish
 from pilothouse.types.runs import ENDED, CutReason, Run, RunError, RunStatus
 from pilothouse.types.selection import Selection
 from pilothouse.types.sources import Source, each_once
@@ -168,6 +169,23 @@ class Host:
     async def search(self, query: str) -> Sequence[SearchHit]:
         """Find conversations by their words, then by what they mean (`similar`)."""
         return (await self.api.conversations.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)).hits
+
+    async def replay(
+        self,
+        run: str,
+        *,
+        model: str | None = None,
+        system: str | None = None,
+        temperature: float | None = None,
+        thinking: bool | None = None,
+    ) -> Replay:
+        """Ask a model what a finished run asked, with what its tools gave then, and wait for the end.
+
+        No tool is executed; a call that was not recorded ends it. `run` is a run's id, or a conversation's for its last
+        finished run. What is not given is as it was.
+        """
+        wish = ReplayWish(model_id=model_name(model), system_prompt=system, temperature=temperature, thinking=thinking)
+        return await replayed(self.api, run, wish)
 
 
 class ChosenPrompts(msgspec.Struct, frozen=True, kw_only=True):
@@ -450,41 +468,6 @@ class Answer:
             # A lasting permission may have answered others as well.
             self._questions.clear()
         self._following.go_on(run)
-
-
-class Models:
-    """The configured models."""
-
-    def __init__(self, api: ClientApi) -> None:
-        self._api = api
-
-    async def list(self) -> Sequence[ModelView]:
-        """Return all models."""
-        return (await self._api.models.list(LOCAL_OWNER)).models
-
-    async def default(self) -> str | None:
-        """Return the id of the default model."""
-        return (await self._api.models.list(LOCAL_OWNER)).default_model_id
-
-    async def add(self, model: ModelInput) -> ModelView:
-        """Add a model; a key given with it is kept as a secret."""
-        return await self._api.models.add(LOCAL_OWNER, model)
-
-    async def remove(self, model_id: str) -> None:
-        """Remove a model."""
-        await self._api.models.delete(LOCAL_OWNER, model_id)
-
-    async def set_default(self, model_id: str) -> None:
-        """Make a model the default."""
-        await self._api.models.set_default(LOCAL_OWNER, model_id)
-
-    async def forget(self, model_id: str) -> ModelView:
-        """Forget what was learned about a model from what its provider refused."""
-        return await self._api.models.forget(LOCAL_OWNER, model_id)
-
-    async def test(self, model_id: str) -> ModelTest:
-        """Make a real, tiny request to a model."""
-        return await self._api.models.test(LOCAL_OWNER, model_id)
 
 
 def _added(so_far: float | None, more: object) -> float | None:

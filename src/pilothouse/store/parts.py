@@ -66,6 +66,12 @@ def of_run(connection: Connection, run_id: str) -> set[tuple[str, int]]:
     return {(str(item_id), int(index)) for item_id, index in _OF_RUN.rows(connection, {"id": run_id})}
 
 
+def copy_all(connection: Connection, pairs: Sequence[tuple[str, str]], conversation_id: str) -> None:
+    """Keep for items of another conversation what is kept for others: each as the one it is a copy of, and itself."""
+    for of, item_id in pairs:
+        _COPY.run(connection, {"of": of, "id": item_id, "conversation_id": conversation_id, "first": 0})
+
+
 def _add(connection: Connection, kept: KeptResult) -> None:
     about = {"item_id": kept.item_id, "conversation_id": kept.conversation_id, "cut": kept.cut}
     # One at a time: all of them together are twice as much in memory.

@@ -39,6 +39,7 @@ from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Publish, Transaction, Writer
 from pilothouse.types import limits
 from pilothouse.types.api import SearchResult
+from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event
 from pilothouse.types.exchange import Imported
@@ -143,6 +144,7 @@ class Store:
     branches = _reads(branch_rows.branches)
     branch_nodes = _reads(branch_tree.nodes)
     following = _looks(branch_rows.following)
+    leaving = _looks(branch_rows.leaving)
     items_of_run = _reads(reading.items_of_run)
     hide = _joins(branch_rows.hide)
     item = _reads(reading.item)
@@ -275,6 +277,17 @@ class Store:
                 self._publish(one.id, await self._database.read(partial(exchange.newest, conversation_id=one.id)))
         return Imported(conversations=taken)
 
+    async def items_in(self, owner: str, conversation_id: str, branch: int, after: int, limit: int) -> list[Item]:
+        from pilothouse.store import exchange
+
+        return await self._database.read(lambda c: exchange.items_in(c, owner, conversation_id, branch, after, limit))
+
+    async def copy_run(self, owner: str, run_id: str, made: Conversation, told: Item) -> Conversation:
+        # Few ask for it.
+        from pilothouse.store import copying
+
+        return await copying.copied(self._database, self._writer, copying.Wanted(owner, run_id, made, told))
+
     # --- runs ---
 
     run = _looks(rows.owned_run)
@@ -282,6 +295,7 @@ class Store:
     post_messages = _joins(units.post_messages)
     admit = _looks(queue_limit.admit)
     receipt = _looks(receipts.receipt)
+    accepted_together = _looks(receipts.together)
     # A claim that a power cut takes leaves the run in the queue, and whoever had it is gone. What it does
     # that must not be done twice, it promises first.
     claim_next = _joins(units.claim_next, promised=False)
@@ -342,6 +356,9 @@ class Store:
         await self._database.write(lambda c: documents.remove_old(c, now - limits.UNDO_DELETE_DAYS * _DAY))
         await self._database.write(lambda c: topic_rows.purge(c, now - limits.UNDO_DELETE_DAYS * _DAY))
         await self.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
+        from pilothouse.store import copying
+
+        await self._database.write(lambda c: copying.remove_unfinished(c, now - limits.COPY_DAYS * _DAY))
 
     async def retain(self, wanted: Retention) -> int:
         if wanted == Retention():

@@ -78,8 +78,9 @@ class _Operation(Operation):
     async def _document(self, arguments: JsonObject, context: CallContext) -> Document:
         """Return the document that a call names, if its conversation sees it."""
         named = require_string(arguments, "documentId").removeprefix("doc:").partition("#")[0]
-        document = await self._parts.records.one(context.owner, named)
-        if document.scope not in await self._scopes(context):
+        scopes = await self._scopes(context)
+        document = await self._parts.records.one(context.owner, named, seen_by=scopes)
+        if document.scope not in scopes:
             raise BadArgument("There is no such document here; list shows those that there are.", "NOT_FOUND")
         return document
 

@@ -96,7 +96,7 @@ class ReadToolResult(Harmless):
             place = int(number[1])
             page = await self._records.items(context.owner, context.conversation_id, place + 1, 1, context.branch)
             for item in page.items:
-                if item.position == place and is_a(item, CallData) and item.status in CLOSED:
+                if item.position == place and is_a(item, CallData) and item.status in CLOSED and not item.data.hidden:
                     return item
         raise BadArgument(f"There is no result “{wanted[:40]}” in this conversation.", "NO_RESULT")
 

@@ -17,7 +17,7 @@ from pilothouse.types import limits
 from pilothouse.types.access import Access, Shown
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.item_data import CallData, CompactionData, MessageData, ResponseData
-from pilothouse.types.items import CLOSED, Item, is_a, is_cut_off, is_summed_up
+from pilothouse.types.items import CLOSED, Item, is_a, is_cut_off, is_hidden, is_summed_up
 from pilothouse.types.json import JsonObject, encode_text
 from pilothouse.types.meaning import Meaning
 from pilothouse.types.ports import CallContext, CallFeedback, ToolOutput
@@ -241,8 +241,8 @@ def _cut(text: str, at: int) -> str:
 def _speaks(item: Item) -> bool:
     """Return whether an item is something that was said or done."""
     if is_a(item, MessageData):
-        return not item.data.command
-    if item.status not in CLOSED or is_cut_off(item):
+        return not item.data.command and not item.data.hidden
+    if item.status not in CLOSED or is_cut_off(item) or is_hidden(item):
         return False
     return (is_a(item, ResponseData) and bool(item.text)) or is_a(item, CallData)
 

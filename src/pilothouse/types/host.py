@@ -232,8 +232,8 @@ class Todos(Service):
     """What the agent has to do in a conversation."""
 
     @verb("get_todos", "GET", "/api/conversations/{id}/todos")
-    async def get(self, owner: str, conversation_id: str) -> TodoList:
-        """What the agent has to do in a conversation, and how far it is."""
+    async def get(self, owner: str, conversation_id: str, branch: BranchNumber | None = None) -> TodoList:
+        """What the agent has to do in a conversation's branch, or in the chosen one, and how far it is."""
 
     @verb("put_todos", "PUT", "/api/conversations/{id}/todos")
     async def put(self, owner: str, conversation_id: str, body: TodoInput) -> TodoList:
@@ -318,8 +318,13 @@ class Exchange(Service):
     """Conversations as files."""
 
     @verb("export_conversation", "GET", "/api/conversations/{id}/export")
-    async def export_conversation(self, owner: str, conversation_id: str, format_: ExportFormat = "json") -> Download:
-        """A conversation as a file: lines of JSON with everything in it, or Markdown with what was said."""
+    async def export_conversation(
+        self, owner: str, conversation_id: str, format_: ExportFormat = "json", all_branches: bool = False
+    ) -> Download:
+        """A conversation as a file: lines of JSON with everything in it, or Markdown with what was said.
+
+        Markdown has the branch that was chosen last, or all of them.
+        """
 
     @verb("import_conversations", "POST", "/api/import", Options(201, limits.CONVERSATIONS_FILE_BYTES))
     async def import_conversations(self, owner: str, body: AsyncIterator[bytes]) -> Imported:

@@ -456,6 +456,9 @@ class NoticeData(ItemData, frozen=True):
     # A permission that the person gave or withdrew by hand.
     grant: Grant | None = None
     by: str = ""
+    # Of a conversation that began as a branch of another: that one, and the run up to which it has everything.
+    conversation: str = ""
+    run: str = ""
 
 
 class ReminderData(ItemData, frozen=True):

@@ -51,6 +51,8 @@ class TodoInput(Body, frozen=True):
     """A conversation's todos as the person wants them, all of them."""
 
     todos: tuple[Todo, ...]
+    # The branch whose list it is; None for the one that was chosen last.
+    branch: int | None = None
 
 
 class TodoLists(Protocol):

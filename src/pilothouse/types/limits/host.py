@@ -257,6 +257,8 @@ WAITING_EVERYWHERE = 4_000
 WAITING_MOST = 100_000
 # Branches of one conversation: a page that shows a tree of more helps nobody, and each costs a row.
 BRANCHES = 1_000
+# After so many days a copy of a conversation that is not finished was left behind by a process that died.
+COPY_DAYS = 1.0
 # Messages, models and files that are told by name in a few words.
 BRANCH_WORDS = 80
 LEFT_BEHIND_SHOWN = 20
