@@ -97,7 +97,7 @@ interface Props {
 }
 
 function Original({ conversationId, original, branch }: Omit<Props, "runId"> & { original: Run }) {
-  const replays = useReplays(original.id);
+  const replays = useReplays(original.id, branch);
   useBoth(conversationId, original, branch);
   const model = useApp((state) => modelIn(state, original));
   const shown = useApp(({ open }) => (branch === null ? null : (open?.branches.get(branch)?.runId ?? null)));
