@@ -102,7 +102,7 @@ async def test_private_data_of_one_branch_is_not_held_against_another(talk: Bran
             brings=frozenset({"private", "untrusted"}),
             source=f"server:{tool.server}",
         )
-        tool.touching = lambda _given, _context, access=access: access  # type: ignore[misc]
+        tool.touching = lambda _given, _context, access=access: access
     add_tools(talk.chat.host, notes, post)
     allowed = {"tool": "post.send", "definition": post.grant_key, "sources": []}
     rules = [{"id": "post", "verdict": "allow", "pattern": allowed}, {"id": "all", "verdict": "allow", "pattern": {}}]

@@ -31,7 +31,7 @@ async def look(records: Records, owner: str, run_id: str, *, itself: bool) -> Le
         lasting += _lasting(await records.items_of_run(owner, run.id))
     few = limits.LEFT_BEHIND_SHOWN
     return LeftBehind(
-        runs=tuple(run.id for run in runs),
+        runs_count=len(runs),
         at_work=tuple(run.id for run in runs if run.status in ACTIVE),
         files=tuple(files)[:few],
         files_count=len(files),
