@@ -1,7 +1,8 @@
-"""Other ways on, by mouse and by keyboard: edited messages, other answers, branches, hiding, and all of them in a tree."""
+"""Other ways on, by mouse and by keyboard: edited messages, other answers, branches, hiding, and all in a tree."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -16,7 +17,17 @@ from tests.support.axe import serious_problems
 from tests.support.console import Console
 from tests.support.waiting import eventually
 
+# Two pixels, blue.
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADklEQVR4nGNgYPgPRAwADf4B/z0ZtYIAAAAASUVORK5CYII="
+)
 SIZES = {"large": (1440, 900), "laptop": (1280, 640), "phone": (390, 780)}
+# How much is seen of an element, with what it stands in.
+OPACITY = """element => {
+    let seen = 1
+    for (let at = element; at; at = at.parentElement) seen *= getComputedStyle(at).opacity
+    return seen
+}"""
 FIRST = ("First question", "One.", "Second question", "Two.")
 
 
@@ -287,8 +298,7 @@ async def test_everything_is_there_in_every_window_and_keeps_nobody_out(anywhere
         # No pointer hovers there: what can be done is in sight, and as large as a finger.
         for name in ("Edit", "Regenerate", "More about this answer", "Previous version"):
             button = anywhere.timeline.get_by_role("button", name=name).last
-            opacity = "element => [...Array(6)].reduce(([e, o]) => [e.parentElement, o * getComputedStyle(e).opacity], [element, 1])[1]"
-            assert await button.evaluate(opacity) == 1, name
+            assert await button.evaluate(OPACITY) == 1, name
             box = await button.bounding_box()
             assert box is not None
             assert min(box["width"], box["height"]) >= 40, (name, box)
@@ -302,6 +312,55 @@ async def test_everything_is_there_in_every_window_and_keeps_nobody_out(anywhere
     assert await serious_problems(page) == []
     await page.get_by_role("treeitem").first.click()
     await shows(anywhere, *FIRST)
+
+
+async def test_what_was_attached_stays_with_an_edited_message_or_is_dropped(talk: Chat, two: Studio) -> None:
+    two.script("One.", "Two.", "Three.")
+    await talk.page.locator("input[type=file]").first.set_input_files(
+        {"name": "chart.png", "mimeType": "image/png", "buffer": PNG}
+    )
+    await expect(talk.page.get_by_role("list", name="Attached images")).to_be_visible()
+    await talk.send("Look at this")
+    await talk.finished()
+    pictures = talk.rows("user_message").get_by_role("img", name="chart.png")
+    await edit(talk, "Look at this", "Look again")
+    await expect(mine(talk, "Look again")).to_be_visible()
+    await expect(pictures).to_have_count(1)
+    await talk.finished()
+    await mine(talk, "Look again").get_by_role("button", name="Edit").click()
+    await talk.page.get_by_role("checkbox", name="Keep chart.png").uncheck()
+    await talk.page.get_by_role("textbox", name="Message, edited").fill("Without it")
+    await talk.page.keyboard.press("Control+Enter")
+    await expect(mine(talk, "Without it")).to_be_visible()
+    await expect(pictures).to_have_count(0)
+    await expect(talk.timeline.get_by_role("group", name="Versions of this message")).to_have_text("3 of 3")
+
+
+async def test_a_long_conversation_is_read_back_to_its_beginning_along_the_path(chat: Chat, studio: Studio) -> None:
+    studio.script("A short answer.", loop=True)
+    await chat.ask("Question 0")
+    server = studio.server
+    for number in range(1, 60):
+        sent = server.post(f"/api/conversations/{chat.conversation}/messages", {"text": f"Question {number}."}, 202)
+        server.wait_for_run(sent["runId"], "completed")
+    await chat.page.reload()
+    await edit(chat, "Question 59.", "Another end")
+    versions = chat.timeline.get_by_role("group", name="Versions of this message")
+    await expect(versions).to_have_text("2 of 2")
+    await chat.finished()
+    await versions.get_by_role("button", name="Previous version").click()
+    await expect(mine(chat, "Question 59.")).to_be_visible()
+    await versions.get_by_role("button", name="Next version").click()
+    await expect(mine(chat, "Another end")).to_be_visible()
+    await expect(mine(chat, "Question 59.")).to_have_count(0)
+    await chat.timeline.focus()
+
+    async def is_at_the_beginning() -> bool:
+        await chat.page.keyboard.press("Home")
+        return bool(await mine(chat, "Question 0").count())
+
+    await eventually(is_at_the_beginning, "the first message")
+    await expect(mine(chat, "Question 0")).to_be_visible()
 
 
 async def test_a_switch_leaves_the_arrows_under_the_pointer(chat: Chat, studio: Studio) -> None:
