@@ -35,6 +35,8 @@ MEASURING_WORKERS = ("-n", "3", "--dist", "loadfile")
 # Most of these wait for a process to be taken for dead, or for a clock. Each worker takes the next one when it is free:
 # their order is made for that.
 WAITING_WORKERS = ("-n", "6", "--dist", "load", "--maxschedchunk", "1")
+# Each of these waits for a program that judges us, and none for another test.
+JUDGED_WORKERS = ("-n", "3", "--dist", "load", "--maxschedchunk", "1")
 # So many failures of a suite are tried once more, by themselves: with more of them something is broken.
 FEW = 3
 
@@ -136,7 +138,7 @@ def from_debian(*packages: str) -> None:
 
 def chromium_from_debian() -> None:
     """Install the system's Chromium, where that is allowed."""
-    from_debian("chromium")
+    from_debian("chromium-headless-shell")
 
 
 def compiler_is_there() -> bool:
@@ -199,7 +201,7 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
         ("compiler", compiler_is_there),
         others,
         ("unit", lambda: pytest("unit", *units, *MORE_WORKERS)),
-        suite("conformance"),
+        suite("conformance", *JUDGED_WORKERS),
         suite("wires", *WORKERS),
         suite("behaviour", *MORE_WORKERS),
         suite("adversarial", *MEASURING_WORKERS),

@@ -8,8 +8,12 @@ __version__ = "0.1.0"
 
 # Imported when first used: `import pilothouse` alone costs nothing.
 if TYPE_CHECKING:
-    from pilothouse.library import Answer, Chat, Host, Models, Tools
+    from pilothouse.library import Host
+    from pilothouse.library.answers import Answer
+    from pilothouse.library.chats import Chat, Tools
+    from pilothouse.library.models import Models
     from pilothouse.library.registries import Registries
+    from pilothouse.library.replays import Replay
     from pilothouse.library.servers import Servers
     from pilothouse.types.api import ImageInput, ModelInput
     from pilothouse.types.conversations import Conversation, ConversationSettings
@@ -45,6 +49,7 @@ __all__ = [
     "Models",
     "PilothouseError",
     "Registries",
+    "Replay",
     "RunUpdated",
     "ServerInput",
     "Servers",
@@ -54,8 +59,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "library": ("Answer", "Chat", "Host", "Models", "Tools"),
+    "library": ("Host",),
+    "library.answers": ("Answer",),
+    "library.chats": ("Chat", "Tools"),
+    "library.models": ("Models",),
     "library.registries": ("Registries",),
+    "library.replays": ("Replay",),
     "library.servers": ("Servers",),
     "types.api": ("ImageInput", "ModelInput"),
     "types.conversations": ("Conversation", "ConversationSettings"),

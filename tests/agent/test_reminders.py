@@ -26,7 +26,7 @@ class Notes:
     def __init__(self, *reminders: Reminder) -> None:
         self.now = reminders
 
-    async def current(self, conversation_id: str = "") -> tuple[Reminder, ...]:
+    async def current(self, conversation_id: str = "", branch: int = 0) -> tuple[Reminder, ...]:
         return self.now
 
 

@@ -79,7 +79,7 @@ async def given(permissions: PersonPermissions, store: Store, clocks: Clocks) ->
 
 
 async def stands(permissions: PersonPermissions, grant: Grant, clocks: Clocks) -> bool:
-    listed = bool(await permissions.standing_grants(OWNER, grant.conversation_id))
+    listed = bool(await permissions.standing_grants(OWNER, grant.conversation_id, 0))
     used = await permissions.use_grant(grant.id, clocks.wall)
     assert listed == used
     return used

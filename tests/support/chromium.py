@@ -10,7 +10,8 @@ from pathlib import Path
 # Where scripts/test unpacks one, on machines that have none and where it may not install any.
 UNPACKED = Path(__file__).resolve().parents[2] / ".cache" / "chromium"
 VARIABLE = "PILOTHOUSE_CHROMIUM"
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+# The first is Chromium without its windows, which takes a third less of the processor for each page.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 APPLICATIONS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",

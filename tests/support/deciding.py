@@ -52,7 +52,7 @@ class HeldGrants(PersonPermissions):
     def __init__(self, *grants: Grant) -> None:
         self.held = {grant.id: grant for grant in grants}
 
-    async def standing_grants(self, owner: str, conversation_id: str) -> Sequence[Grant]:
+    async def standing_grants(self, owner: str, conversation_id: str, branch: int = 0) -> Sequence[Grant]:
         return [grant for grant in self.held.values() if grant.conversation_id == conversation_id and _stands(grant)]
 
     async def use_grant(self, grant_id: str, at: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +10,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pilothouse.agent.history import history
-from pilothouse.store import audit, packing, rows, schema
+from pilothouse.store import audit, branches, packing, paths, rows, schema
 from pilothouse.types.api import MessageAccepted
 from pilothouse.types.authority import LASTING
 from pilothouse.types.events import (
@@ -27,6 +28,7 @@ from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.messages import CallBlock, Message, ResultBlock
 from pilothouse.types.runs import ENDED, Run
 from tests.support.databases import connected
+from tests.support.paths import forks, path_items
 
 
 def check(url: str, *, at_rest: bool = True) -> None:
@@ -56,7 +58,29 @@ def check_conversation(connection: sa.Connection, conversation_id: str, last_seq
         check_run(run, [item for item in items if item.run_id == run.id], runs, at_rest=at_rest)
     check_order(events)
     check_calls(items, events)
-    check_messages(history(items))
+    check_branches(connection, conversation_id, items)
+
+
+def check_branches(connection: sa.Connection, conversation_id: str, items: Sequence[Item]) -> None:
+    """Each branch has a number without a gap and its row, and its path is one that every provider takes."""
+    begun = forks(items)
+    assert sorted(begun) == list(range(1, len(begun) + 1)), f"branches of {conversation_id}: {sorted(begun)}"
+    table = schema.conversations
+    query = sa.select(table.c.branch, table.c.branches).where(table.c.id == conversation_id)
+    ((chosen, count),) = connection.execute(query).all()
+    assert (count, 0 <= chosen <= count) == (len(begun), True)
+    kept = {branch.number: branch for branch in branches.of(connection, conversation_id)}
+    told = ("parent", "before", "instead_of", "kind", "repeats")
+    assert {number: [getattr(each, name) for name in told] for number, each in kept.items()} == {
+        number: [getattr(fork, name) for name in told] for number, (_, fork) in begun.items()
+    }
+    for number in range(count + 1):
+        expected = path_items(items, number)
+        most = sys.maxsize
+        found = paths.BranchPath(conversation_id, number).before(connection, most, most)
+        assert [rows.kept_item(body).id for body in reversed(found)] == [item.id for item in expected]
+        check_ids(expected)
+        check_messages(history(expected))
 
 
 def fold_events(events: Iterable[Event]) -> list[Item]:
@@ -99,6 +123,12 @@ def _may_stand_beside(run: Run, other: Run) -> bool:
     return compared or (other.status == "waiting" and other.branch != run.branch)
 
 
+def _is_held(queued: Run, by: Run, others: Sequence[Run]) -> bool:
+    """Return whether a queued run waits for the person in its own branch, so that one of another branch may pass it."""
+    asked = ("waiting", "interrupted")
+    return queued.branch != by.branch and any(o.status in asked and o.branch == queued.branch for o in others)
+
+
 def check_order(events: Iterable[Event]) -> None:
     """One run at a time, and none begins while a message that came before its own waits to be answered.
 
@@ -117,7 +147,8 @@ def check_order(events: Iterable[Event]) -> None:
                 in_the_way = [other for other in others if not _may_stand_beside(run, other)]
                 at_work = [other.id for other in in_the_way if other.status in ("running", "waiting")]
                 assert not at_work, f"{run.id} began beside {at_work}"
-                passed = [o.id for o in in_the_way if o.status == "queued" and sent[o.id] < sent[run.id]]
+                waiting = [o for o in in_the_way if o.status == "queued" and not _is_held(o, run, others)]
+                passed = [o.id for o in waiting if sent[o.id] < sent[run.id]]
                 assert not passed, f"{run.id} began before {passed}, whose messages came first"
 
 
@@ -161,10 +192,6 @@ def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
     repeated = [item_id for item_id, times in begun.items() if times > 1 + paused[item_id]]
     assert not repeated, f"calls were executed twice: {repeated}"
     calls = [item for item in items if item.kind == "tool_call"]
-    # A summary stands for the calls before it: no model is sent them again.
-    summed = [item.position for item in items if item.kind == "compaction" and item.status == "completed"]
-    ids = Counter((sum(item.position > end for end in summed), item.raw["callId"]) for item in calls)
-    assert all(count == 1 for count in ids.values()), f"call ids are used twice: {ids}"
     for call in calls:
         if call.status in CLOSED and not call.raw.get("cutOff"):
             assert call.text or call.status == "completed", f"{call.id} has no result"
@@ -176,6 +203,15 @@ def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
         if call_id in begun:
             choice = question.raw.get("answer", {}).get("choice")
             assert choice in LASTING | {"allow"}, f"{call_id} ran without permission"
+
+
+def check_ids(path: Sequence[Item]) -> None:
+    """No model is sent two calls with one id; what stands on no path together is never sent together."""
+    calls = [item for item in path if item.kind == "tool_call"]
+    # A summary stands for the calls before it: no model is sent them again.
+    summed = [item.position for item in path if item.kind == "compaction" and item.status == "completed"]
+    ids = Counter((sum(item.position > end for end in summed), item.raw["callId"]) for item in calls)
+    assert all(count == 1 for count in ids.values()), f"call ids are used twice: {ids}"
 
 
 def _came_to(phase: str, events: Sequence[Event]) -> Counter[str]:

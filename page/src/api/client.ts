@@ -4,6 +4,7 @@ import { fetchAsPage, signInWith } from "./csrf";
 import type { paths } from "./schema";
 import type {
   Answer,
+  Comparison,
   ConfigPatch,
   ConversationSettings,
   EmbeddingTest,
@@ -11,6 +12,7 @@ import type {
   NewMessage,
   Problem,
   ProgramSignIn,
+  ReplayWish,
   ServerCheck,
   ServerInput,
   ServerPatch,
@@ -134,12 +136,18 @@ export const api = {
   },
   send: (id: string, message: NewMessage) =>
     take(client.POST("/api/conversations/{id}/messages", { ...at(id), body: message })),
+  compare: (id: string, comparison: Comparison) =>
+    take(client.POST("/api/conversations/{id}/compare", { ...at(id), body: comparison })),
   context: (id: string) => take(client.GET("/api/conversations/{id}/context", at(id))),
   compact: (id: string, keep: string) =>
     take(client.POST("/api/conversations/{id}/compact", { ...at(id), body: { keep } })),
   search: (q: string, by: "words" | "meaning", signal: AbortSignal) =>
     take(client.GET("/api/search", { params: { query: { q, by } }, signal })),
 
+  run: (id: string) => take(client.GET("/api/runs/{id}", at(id))),
+  replay: (runId: string, wish: ReplayWish) => take(client.POST("/api/runs/{id}/replay", { ...at(runId), body: wish })),
+  difference: (runId: string, other: string) =>
+    take(client.GET("/api/runs/{id}/difference", { params: { path: { id: runId }, query: { other } } })),
   cancelRun: (id: string) => take(client.POST("/api/runs/{id}/cancel", at(id))),
   resumeRun: (id: string) => take(client.POST("/api/runs/{id}/resume", at(id))),
   cancelCall: (itemId: string) => take(client.POST("/api/calls/{id}/cancel", at(itemId))),

@@ -2,7 +2,7 @@ import { ActionIcon } from "@mantine/core";
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Question } from "../chat/Question";
 import { ChevronIcon } from "../shell/icons";
-import { getState, useApp } from "../store/store";
+import { useApp, useGetState } from "../store/store";
 import { ApprovalCard } from "./ApprovalCard";
 import { once } from "./choices";
 import { allowable, decisionsOf, isAboutCalls, openQuestions, shapeOf, type Decision } from "./decisions";
@@ -61,8 +61,7 @@ function useHandOver(current: Decision | undefined) {
   return dock;
 }
 
-function words(decision: Decision): string {
-  const folder = getState().open?.conversation.settings.workingDirectory ?? null;
+function words(decision: Decision, folder: string | null): string {
   return isAboutCalls(decision) ? headingOf(decision.items, folder) : decision.items[0].text;
 }
 
@@ -70,10 +69,12 @@ function words(decision: Decision): string {
 export function Dock({ itemId }: { itemId: string | null }) {
   // Drawn again when a question comes or goes, and not with everything else that happens.
   const ids = useApp(({ open }) => openQuestions(open).map(({ id }) => id).join(" "));
+  const now = useGetState();
+  const folder = useApp(({ open }) => open?.conversation.settings.workingDirectory ?? null);
   const [apart, setApart] = useState(nothingApart);
   const [wanted, setWanted] = useState<string | null>(itemId);
   useEffect(() => setWanted(itemId), [itemId]);
-  const questions = useMemo(() => openQuestions(getState().open), [ids]);
+  const questions = useMemo(() => openQuestions(now().open), [ids]);
   const decisions = decisionsOf(questions, apart);
   // Where the person was, also when what they looked at is gone.
   const place = useRef(0);
@@ -93,7 +94,7 @@ export function Dock({ itemId }: { itemId: string | null }) {
   const many = allowable(questions);
   const all = useAnswers(many);
   const isTogether = decisions.filter((one) => shapeOf(one) !== "").length > 1;
-  const said = current ? `${decisions.length > 1 ? `Question ${at + 1} of ${decisions.length}` : "A question waits for you"}: ${words(current)}` : "";
+  const said = current ? `${decisions.length > 1 ? `Question ${at + 1} of ${decisions.length}` : "A question waits for you"}: ${words(current, folder)}` : "";
   return (
     <div ref={dock} className={classes.dock} data-dock onKeyDown={onKeyDown}>
       <span className="ph-hidden" role="status" aria-live="polite">

@@ -2,10 +2,11 @@ import { Modal } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
 import { branchesApi } from "../api/branches";
-import { errorText } from "../api/client";
+import { api, errorText } from "../api/client";
 import type { BranchNode, BranchTree } from "../api/types";
 import { Loading } from "../shell/Standstill";
 import { tell } from "../shell/messages";
+import { navigate, replayPath } from "../shell/router";
 import { goToBranch } from "../store/branching";
 import { useApp } from "../store/store";
 import { closeTree, useTreeOpened } from "./opened";
@@ -65,6 +66,12 @@ function stepped(key: string, at: number, count: number): number | null {
   return key === "End" ? count - 1 : null;
 }
 
+/** Show a replay beside what it replays. */
+async function goToReplay({ number, runId }: BranchNode): Promise<void> {
+  const { conversationId, options } = await api.run(runId);
+  if (options.replayOf) navigate(replayPath(conversationId, options.replayOf, number));
+}
+
 function Tree({ tree }: { tree: BranchTree }) {
   const shown = useApp((state) => state.open?.branch ?? 0);
   const rows = treeRows(tree.branches);
@@ -73,7 +80,7 @@ function Tree({ tree }: { tree: BranchTree }) {
   useEffect(() => list.current?.querySelector<HTMLElement>("[tabindex='0']")?.focus(), []);
   const choose = (node: BranchNode) => {
     closeTree();
-    goToBranch(node.number).catch(tell);
+    (node.kind === "replay" ? goToReplay(node) : goToBranch(node.number)).catch(tell);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const items = [...(list.current?.querySelectorAll<HTMLElement>("[role=treeitem]") ?? [])];

@@ -11,7 +11,7 @@ import { size } from "../chat/words";
 import { JsonTree } from "../json/JsonTree";
 import { safeLink } from "../markdown/links";
 import { CopyButton } from "../shell/CopyButton";
-import { getState } from "../store/store";
+import { useGetState } from "../store/store";
 import { leftOut, parsed, remarks, shownParts, whose } from "./call";
 import classes from "./Calls.module.css";
 import { decisionOf } from "./decision";
@@ -204,9 +204,10 @@ function Told({ item }: { item: CallItem }) {
 
 /** Everything about a call: whose it is, what it was given, what it gave. */
 export function CallDetails({ item, isDrawn }: DetailsProps) {
-  const decision = decisionOf(item, getState().open?.items.values());
+  const now = useGetState();
+  const decision = decisionOf(item, now().open?.items.values());
   const { askedArguments } = item.data;
-  const words = whose(item, getState().builtInTools);
+  const words = whose(item, now().builtInTools);
   const phase = phaseOf(item);
   const result = <Result item={item} isDrawn={isDrawn} />;
   return (

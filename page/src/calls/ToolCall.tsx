@@ -5,7 +5,7 @@ import { decided } from "../approvals/settled";
 import { Fold, type Toggled } from "../chat/Fold";
 import { CallChanges } from "../diff/CallChanges";
 import { changesOf } from "../diff/changes";
-import { getState } from "../store/store";
+import { useGetState } from "../store/store";
 import { AtWork, Cancel } from "./AtWork";
 import { toolName } from "./call";
 import { CallDetails } from "./CallDetails";
@@ -37,11 +37,12 @@ interface ToolCallProps {
 
 /** A tool call: one line while it runs and after; its arguments, its result and what it changed behind it. */
 export const ToolCall = memo(({ item, question, isDrawn = false, onToggle }: ToolCallProps) => {
+  const now = useGetState();
   const phase = phaseOf(item);
   const note = phaseNote(item);
   const changes = changesOf(item);
   const isAsked = question?.status === "waiting";
-  const word = question && !isAsked ? decided(question) : decisionOf(item, getState().open?.items.values());
+  const word = question && !isAsked ? decided(question) : decisionOf(item, now().open?.items.values());
   const aside = (
     <>
       <Cancel items={[item]} />

@@ -1,6 +1,8 @@
 import { Button } from "@mantine/core";
-import { useEffect } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { Dock } from "../approvals/Dock";
+import { Comparison } from "../compare/Comparison";
+import { useComparison } from "../compare/useComparison";
 import { BeforeBranch } from "../branches/BeforeBranch";
 import { BranchBar } from "../branches/BranchBar";
 import { useKeepingLedger } from "../context/useLedger";
@@ -15,6 +17,8 @@ import { getState, useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { EmptyState } from "./EmptyState";
 import { Timeline } from "./Timeline";
+
+const ReplayView = lazy(() => import("../replay/ReplayView"));
 
 function Missing({ message }: { message: string }) {
   return (
@@ -39,9 +43,11 @@ function useNamedBranch(openId: string | null, branch: number | null): void {
 export function Chat({ itemId }: { itemId: string | null }) {
   const route = useRoute();
   const wanted = route.page === "chat" ? route.conversationId : null;
+  const replay = route.page === "chat" ? route.replay : null;
   const openId = useApp((state) => state.open?.conversation.id ?? null);
   const isEmpty = useApp((state) => state.open?.order.length === 0);
   const problem = useApp((state) => state.openProblem);
+  const group = useComparison();
   useKeepingLedger();
   useNamedBranch(openId === wanted ? wanted : null, route.page === "chat" && !itemId ? route.branch : null);
   const isDeleted = useApp((state) => (state.open?.conversation.deletedAt ?? null) !== null);
@@ -50,17 +56,25 @@ export function Chat({ itemId }: { itemId: string | null }) {
   if (wanted && problem) return <Missing message={problem} />;
   if (wanted && openId !== wanted) return <Loading />;
   if (isDeleted) return <Missing message="This conversation was deleted." />;
+  if (openId && replay)
+    return (
+      <Suspense fallback={<Loading />}>
+        <ReplayView key={replay.runId} conversationId={openId} {...replay} />
+      </Suspense>
+    );
   return (
     <div className={classes.chat} data-column>
-      {openId && !isEmpty ? (
+      {openId && group ? (
+        <Comparison key={`comparison-${group.itemId}`} conversationId={openId} group={group} />
+      ) : openId && !isEmpty ? (
         <Timeline key={`timeline-${openId}`} conversationId={openId} itemId={itemId} />
       ) : (
         <EmptyState />
       )}
       <ServerGone />
-      {openId && <Dock key={`dock-${openId}`} itemId={itemId} />}
+      {openId && !group && <Dock key={`dock-${openId}`} itemId={itemId} />}
       <BranchBar />
-      {!isReplay && <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />}
+      {!isReplay && !group && <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />}
       <BeforeBranch />
     </div>
   );

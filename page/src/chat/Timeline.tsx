@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
+import { SideBySide } from "../compare/SideBySide";
 import { usePlaceHeld } from "../branches/holding";
 import { titleOf } from "../conversations/ConversationRow";
 import { ArrowDownIcon } from "../shell/icons";
@@ -185,6 +186,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
             <Rows rows={rows} target={target} follows={isAtEnd && !isHeld} scroller={scroller} letGo={letGo} />
           )}
           <Pending isTold={until !== null || (last?.kind === "activity" && last.tells)} />
+          <SideBySide />
         </div>
       </div>
       {!isAtEnd && (

@@ -2,6 +2,7 @@ import { ActionIcon, Button, FileButton, Textarea, Tooltip } from "@mantine/core
 import { useEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react";
 import { promptsApi } from "../api/topics";
 import type { PromptView } from "../api/types";
+import { ComparedModels } from "../compare/ComparedModels";
 import { Ring } from "../context/Ring";
 import { isLongPaste, PASTED } from "../documents/documents";
 import { InsertDialog } from "../prompts/InsertDialog";
@@ -145,6 +146,8 @@ export function Composer({ draftId }: { draftId: string }) {
     take(files);
   };
   const isWish = wishIn(text) !== null;
+  const comparedCount = useApp(({ compared }) => compared?.length ?? null);
+  const isTooFew = comparedCount !== null && comparedCount < 2;
   const hasOpen = useApp((state) => state.open !== null);
   const { prompts } = usePrompts("prompts");
   const hints = [...(hasOpen ? begunBy(text) : []), ...promptsBegunBy(text, prompts)];
@@ -166,7 +169,7 @@ export function Composer({ draftId }: { draftId: string }) {
     // A prompt's name is no message.
     const named = hints.find(({ name, prompt }) => prompt && name === text.trim());
     if (named) return choose(named);
-    if (!isRunning || isWish) send();
+    if (!isTooFew && (!isRunning || isWish)) send();
   };
   const isEmpty = !text.trim() && !images.length && !composing.documents.length && !composing.waiting.length;
 
@@ -178,7 +181,7 @@ export function Composer({ draftId }: { draftId: string }) {
       className={classes.composer}
       onSubmit={(event) => {
         event.preventDefault();
-        send();
+        if (!isTooFew) send();
       }}
     >
       {problem && (
@@ -188,6 +191,7 @@ export function Composer({ draftId }: { draftId: string }) {
       )}
       <CommandHints hints={hints} onChoose={choose} />
       <div className={classes.box}>
+        <ComparedModels />
         <Thumbnails images={images} onRemove={removeImage} />
         <AttachedDocuments {...composing} />
         <Textarea
@@ -198,7 +202,7 @@ export function Composer({ draftId }: { draftId: string }) {
           minRows={1}
           maxRows={12}
           aria-label="Message"
-          placeholder={`Message ${model?.name ?? ""}`.trim()}
+          placeholder={`Message ${comparedCount && !isTooFew ? `${comparedCount} models` : (model?.name ?? "")}`.trim()}
           value={text}
           classNames={{ input: classes.input ?? "" }}
           onChange={(event) => setText(event.currentTarget.value)}
@@ -211,7 +215,7 @@ export function Composer({ draftId }: { draftId: string }) {
           <MiniPrompts />
           <ModeSelector />
           <TodoChip />
-          <span className={classes.hint}>{hints.length && !isWish ? "Tab to complete" : hint(isRunning, isEmpty, isWish, boxKeys(enterSends).send[0] ?? "")}</span>
+          <span className={classes.hint}>{isTooFew ? "Choose another model to compare with" : hints.length && !isWish ? "Tab to complete" : hint(isRunning, isEmpty, isWish, boxKeys(enterSends).send[0] ?? "")}</span>
           <Ring />
           {isRunning ? (
             <StopButton />
@@ -223,7 +227,7 @@ export function Composer({ draftId }: { draftId: string }) {
               leftSection={<ArrowUpIcon size={16} />}
               aria-label="Send"
               loading={isSending}
-              disabled={isEmpty}
+              disabled={isEmpty || isTooFew}
             >
               <span className={classes.word}>Send</span>
             </Button>

@@ -145,7 +145,8 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
       if (!whenBusy) return;
       const images = sent.images.map(({ mediaType, data, name }) => ({ mediaType, data, name }));
       const documents = sent.documents.map(({ id }) => id);
-      accepted(await sendMessage({ text, images, documents, key, thinking: canThink ? thinking : null, whenBusy }), sent);
+      const { compared } = getState();
+      accepted(await sendMessage({ text, images, documents, key, thinking: canThink ? thinking : null, whenBusy, compared }), sent);
     } catch (error) {
       if (error instanceof ApiError && error.problem.code === "conflict") {
         // An earlier attempt got through, from another page or with other attachments; the next one is a new message.

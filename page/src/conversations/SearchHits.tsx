@@ -46,19 +46,21 @@ export function grouped(hits: readonly SearchHit[]): Group[] {
   }));
 }
 
-/** Return the branch that a hit stands in, where it is told. */
-const branchOf = (hit: SearchHit & { branch?: number | null }) => hit.branch ?? null;
-
 /** One hit: the words around it, and whether it only means about the same. */
 export function Hit({ hit }: { hit: SearchHit }) {
   return (
-    <PageLink className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "", branchOf(hit))}>
+    <PageLink className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "", hit.branch)}>
       {hit.kind === "tool_call" && <ToolIcon size={13} />}
       {hit.kind === "tool_call" && <span className="ph-hidden">A tool: </span>}
       <span className={classes.snippet}>{marked(hit)}</span>
       {hit.similar && (
         <span className={classes.similar} title="Found by what it means; it has not all of the words.">
           similar
+        </span>
+      )}
+      {hit.offPath && (
+        <span className={classes.similar} title="It stands in another branch than the one that was chosen last.">
+          other branch
         </span>
       )}
     </PageLink>

@@ -1,5 +1,6 @@
 import { useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useMemo } from "react";
+import { beginComparing } from "../compare/actions";
 import { deleteWithUndo, titleOf } from "../conversations/ConversationRow";
 import { useCommandList } from "../shell/commands";
 import { tell } from "../shell/messages";
@@ -74,11 +75,13 @@ export function useEntries(): Entry[] {
       group: "Page",
       run: () => setColorScheme(other),
     };
+    const compare: Entry = { id: "compare", title: "Compare models with the next message", group: "Chat", run: beginComparing };
     const inGroup = (name: string) => registered.filter((entry) => entry.group === name);
     const rest = registered.filter(({ group }) => group !== "Chat" && group !== "Page");
     return [
       ...inGroup("Chat"),
       ...tools,
+      ...(models.length > 1 ? [compare] : []),
       ...inGroup("Page"),
       theme,
       ...rest,

@@ -4,21 +4,29 @@ import { changeSettings } from "../store/actions";
 import { settingsNow } from "../store/settings";
 import { useApp, type AppState } from "../store/store";
 import classes from "./App.module.css";
+import { CompareItem } from "../compare/CompareItem";
 import { CheckIcon, ChevronDownIcon } from "./icons";
 import { tell } from "./messages";
 import { navigate, settingsPath } from "./router";
 
+/** Return the id of the model that answers the next message here; null where there is none. */
+export const currentModelId = (state: AppState): string | null => settingsNow(state).modelId ?? state.models.defaultModelId;
+
 /** Return the model that answers the next message here: the conversation's own, or the default. */
 export function currentModel(state: AppState): ModelView | null {
-  const settings = settingsNow(state);
-  const id = settings.modelId ?? state.models.defaultModelId;
+  const id = currentModelId(state);
   return state.models.models.find((model) => model.id === id) ?? null;
 }
 
 /** Return what the model is called here; one that is in no list, like a script's, has only its id. */
 export function currentModelName(state: AppState): string {
-  const id = settingsNow(state).modelId ?? state.models.defaultModelId;
-  return currentModel(state)?.name ?? (id ? shortId(id) : "No model");
+  const id = currentModelId(state);
+  return id ? modelName(state, id) : "No model";
+}
+
+/** Return what a model is called, by its id. */
+export function modelName({ models }: AppState, id: string): string {
+  return models.models.find((model) => model.id === id)?.name ?? shortId(id);
 }
 
 /** Return an id without the folders of a file in it: `scripted:demo.json`. */
@@ -75,6 +83,7 @@ export function ModelSelector() {
           ))}
         </div>
         {models.length > 0 && <Menu.Divider />}
+        <CompareItem />
         <Menu.Item onClick={() => navigate(settingsPath("models"))}>Manage Models…</Menu.Item>
       </Menu.Dropdown>
     </Menu>

@@ -112,6 +112,13 @@ export const PanelIcon = icon(
     <path d="M14.5 5v14" />
   </>,
 );
+export const ColumnsIcon = icon(
+  <>
+    <rect x="3.5" y="5" width="17" height="14" rx="2" />
+    <path d="M12 5v14" />
+  </>,
+);
+export const ReplayIcon = icon(<path d="M4.500 5v5h5M5 10a7.500 7.500 0 1 1-.4 4M10.500 9.500v5l4.500-2.500z" />);
 export const FolderIcon = icon(<path d="M3.5 7.5a2 2 0 0 1 2-2h3.6l2.2 2.4h7.2a2 2 0 0 1 2 2v7a2 2 0 0 1-2 2h-13a2 2 0 0 1-2-2z" />);
 export const TerminalIcon = icon(
   <>

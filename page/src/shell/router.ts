@@ -17,8 +17,14 @@ export type SettingsTab = (typeof settingsTabs)[number];
 export const rooms = ["tools", "status", "traffic"] as const;
 export type Room = (typeof rooms)[number];
 
+/** The replays of an answer: which run's, and which of them is shown; null for a new one. */
+export interface ReplayRoute {
+  runId: string;
+  branch: number | null;
+}
+
 export type Route =
-  | { page: "chat"; conversationId: string | null; itemId: string | null; branch: number | null }
+  | { page: "chat"; conversationId: string | null; itemId: string | null; branch: number | null; replay: ReplayRoute | null }
   | { page: "settings"; tab: SettingsTab }
   | { page: "waiting" }
   | { page: "topic"; topicId: string | null }
@@ -27,6 +33,12 @@ export type Route =
 
 /** Where a browser comes back to after its person signed in to a server. */
 export const callbackPath = "/oauth/callback";
+
+function replayOf(asked: URLSearchParams): ReplayRoute | null {
+  const runId = asked.get("replay");
+  const branch = Number(asked.get("with"));
+  return runId ? { runId, branch: Number.isInteger(branch) && branch > 0 ? branch : null } : null;
+}
 
 /** Return what an address names; anything unknown is the start page. */
 export function parseRoute(path: string, query = ""): Route {
@@ -43,7 +55,8 @@ export function parseRoute(path: string, query = ""): Route {
   const asked = new URLSearchParams(query);
   const named = asked.get("branch") ?? "";
   const conversationId = first === "c" && second ? decodeURIComponent(second) : null;
-  return { page: "chat", conversationId, itemId: asked.get("item"), branch: /^\d{1,6}$/.test(named) ? Number(named) : null };
+  const branch = /^\d{1,6}$/.test(named) ? Number(named) : null;
+  return { page: "chat", conversationId, itemId: asked.get("item"), branch, replay: conversationId ? replayOf(asked) : null };
 }
 
 export const conversationPath = (id: string) => `/c/${encodeURIComponent(id)}`;
@@ -52,6 +65,9 @@ export const itemPath = (id: string, itemId: string, branch: number | null = nul
   `${conversationPath(id)}?item=${encodeURIComponent(itemId)}${branch === null ? "" : `&branch=${branch}`}`;
 /** The address of a path of a conversation. */
 export const branchPath = (id: string, branch: number) => `${conversationPath(id)}?branch=${branch}`;
+/** The address of the replays of a run. */
+export const replayPath = (id: string, runId: string, branch: number | null = null) =>
+  `${conversationPath(id)}?replay=${encodeURIComponent(runId)}${branch === null ? "" : `&with=${branch}`}`;
 export const waitingPath = "/waiting";
 export const topicsPath = "/topics";
 export const topicPath = (id: string) => `/topic/${encodeURIComponent(id)}`;

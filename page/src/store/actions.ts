@@ -1,6 +1,7 @@
 import { api } from "../api/client";
-import type { Conversation, ConversationSettings, ImageInput, ItemPage, WhenBusy } from "../api/types";
+import type { Conversation, ConversationSettings, ImageInput, ItemPage, NewMessage, WhenBusy } from "../api/types";
 import { conversationPath, currentRoute, navigate } from "../shell/router";
+import { comparisonAtWork, stopAll } from "../compare/runs";
 import { activeRun, withEarlier } from "./conversation";
 import { listed, loadConversation } from "./session";
 import { settingsNow } from "./settings";
@@ -56,6 +57,8 @@ export interface Outgoing {
   key: string;
   /** Whether the model is asked to think first, or not to; null leaves it to the conversation. */
   thinking: boolean | null;
+  /** The models that answer it side by side; null for the one that answers here. */
+  compared?: readonly string[] | null;
   /** Of one that makes a branch: what becomes of answers at work that it leaves behind. */
   whenBusy?: WhenBusy;
 }
@@ -67,8 +70,15 @@ async function begun(settings: ConversationSettings | null): Promise<string> {
   return unusedConversation;
 }
 
+/** Post a message, for one model or for several side by side; returns the branch that it stands in. */
+async function post(id: string, message: NewMessage, compared: readonly string[] | null): Promise<number> {
+  if (!compared) return (await api.send(id, message)).branch;
+  const { accepted } = await api.compare(id, { message, modelIds: [...compared] });
+  return accepted[0]?.branch ?? 0;
+}
+
 /** Send a message and return its conversation, which it starts when none is open. Throws when it was not accepted. */
-export async function sendMessage({ text, images, documents, key, thinking, whenBusy = "finish" }: Outgoing): Promise<string> {
+export async function sendMessage({ text, images, documents, key, thinking, whenBusy = "finish", compared = null }: Outgoing): Promise<string> {
   const state = getState();
   const { open, branching: after } = state;
   // What nobody chose is left to the server: it has the active profile as it is now.
@@ -77,9 +87,9 @@ export async function sendMessage({ text, images, documents, key, thinking, when
   await settling;
   const id = open?.conversation.id ?? (await begun(settings));
   const where = after ? { after, whenBusy } : { branch: open?.branch ?? null };
-  const accepted = await api.send(id, { text, images, documents, idempotencyKey: key, thinking, ...where });
-  setState((now) => ({ sent: now.sent + 1, branching: null }));
-  if (open && accepted.branch !== open.branch) await loadConversation(id, accepted.branch);
+  const branch = await post(id, { text, images, documents, idempotencyKey: key, thinking, ...where }, compared);
+  setState((now) => ({ sent: now.sent + 1, branching: null, compared: null }));
+  if (open && branch !== open.branch) await loadConversation(id, branch);
   if (open) return id;
   unusedConversation = null;
   setState({ chosen: {} });
@@ -99,6 +109,8 @@ export async function compactConversation(keep: string): Promise<string> {
 
 /** Stop the run of the open conversation. */
 export async function stopRun(): Promise<void> {
+  const group = comparisonAtWork();
+  if (group) return stopAll(group);
   const run = activeRun(getState().open);
   if (run) await api.cancelRun(run.id);
 }

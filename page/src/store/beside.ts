@@ -1,36 +1,71 @@
 import { api } from "../api/client";
 import type { Event } from "../api/types";
-import { fromSnapshot, type ConversationState } from "./conversation";
+import { tell } from "../shell/messages";
+import { fromSnapshot, withEarlier, type ConversationState } from "./conversation";
 import { foldAll } from "./fold";
-import { getState, setState, useApp } from "./store";
+import { getState, setState } from "./store";
 
-function keep(open: ConversationState): void {
-  setState((now) => ({ beside: new Map([...now.beside, [open.branch, open]]) }));
-}
+/** The branches that are drawn beside the open one, and what was told while each was fetched. */
+const followed = new Map<number, { heard: Event[] | null }>();
 
-async function load(id: string, branch: number): Promise<void> {
-  const state = fromSnapshot(await api.snapshot(id, branch));
-  if (getState().open?.conversation.id === id) keep(state);
-}
+const draw = (branch: number, state: ConversationState) =>
+  setState(({ beside }) => ({ beside: new Map([...beside, [branch, state]]) }));
 
-/** Have other paths of the open conversation here as well, up to date like the one that is shown; none for an empty list. */
-export async function lookBeside(branches: readonly number[]): Promise<void> {
-  const { open, beside } = getState();
-  setState({ beside: new Map([...beside].filter(([number]) => branches.includes(number))) });
-  if (!open) return;
-  await Promise.all(branches.filter((number) => !beside.has(number)).map((number) => load(open.conversation.id, number)));
-}
-
-/** Take over events of the open conversation in the paths that are here besides. */
-export function hearBeside(id: string, events: readonly Event[]): void {
-  for (const before of getState().beside.values()) {
-    const next = foldAll(before, events);
-    if (next.gap && !before.gap) void load(id, before.branch).catch(() => undefined);
-    keep(next);
+/** Fetch a branch as it is now; what is told meanwhile comes on top, so that nothing is missed between the two. */
+async function fetchBranch(conversationId: string, branch: number): Promise<void> {
+  const place: { heard: Event[] | null } = { heard: [] };
+  followed.set(branch, place);
+  try {
+    const state = fromSnapshot(await api.snapshot(conversationId, branch));
+    // Another fetch of it, or nobody looks any more.
+    if (followed.get(branch) !== place) return;
+    const now = foldAll(state, place.heard ?? []);
+    if (now.gap) return void fetchBranch(conversationId, branch);
+    place.heard = null;
+    draw(branch, now);
+  } catch (error) {
+    if (followed.get(branch) === place) tell(error);
   }
 }
 
-/** Draw with a path of the open conversation: the one that is shown, or one that is here besides. */
-export function useBranch(branch: number): ConversationState | null {
-  return useApp(({ open, beside }) => (open?.branch === branch ? open : (beside.get(branch) ?? null)));
+/** Follow branches of the open conversation beside the one that is open; returns what ends it. */
+export function followBeside(conversationId: string, branches: readonly number[]): () => void {
+  for (const branch of branches) void fetchBranch(conversationId, branch);
+  return () => {
+    for (const branch of branches) followed.delete(branch);
+    setState({ beside: new Map() });
+  };
+}
+
+/** Let what is drawn beside the open branch hear of events of its conversation. */
+export function hearBeside(conversationId: string, events: readonly Event[]): void {
+  const { beside } = getState();
+  const next = new Map(beside);
+  for (const [branch, { heard }] of followed) {
+    if (heard) heard.push(...events);
+    const state = heard ? undefined : beside.get(branch);
+    if (!state || state.conversation.id !== conversationId) continue;
+    const told = foldAll(state, events);
+    if (told.gap) void fetchBranch(conversationId, branch);
+    else next.set(branch, told);
+  }
+  if (next.size) setState({ beside: next });
+}
+
+/** Fetch what is drawn beside anew: too much was told to keep up with. */
+export function fetchBesideAnew(conversationId: string): void {
+  for (const branch of [...followed.keys()]) void fetchBranch(conversationId, branch);
+}
+
+/** Make sure that an item of a branch beside is here, however long ago it was; returns whether it is. */
+export async function reachBeside(branch: number, itemId: string): Promise<boolean> {
+  for (;;) {
+    const state = getState().beside.get(branch);
+    if (!state || state.items.has(itemId)) return state !== undefined;
+    const first = state.items.get(state.order[0] ?? "");
+    if (!state.hasEarlier || !first) return false;
+    const page = await api.items(state.conversation.id, first.position, branch);
+    const now = getState().beside.get(branch);
+    if (now) draw(branch, withEarlier(now, page));
+  }
 }

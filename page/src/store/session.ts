@@ -4,8 +4,8 @@ import { openWire } from "../api/line";
 import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { hearOf, lookAgain, refreshWaiting } from "../approvals/waiting";
 import { callbackPath, currentRoute, navigate, onRoute } from "../shell/router";
-import { hearBeside } from "./beside";
 import { fromSnapshot, type ConversationState } from "./conversation";
+import { fetchBesideAnew, hearBeside } from "./beside";
 import { foldAll } from "./fold";
 import { visit } from "./leaves";
 import { askFor, hear, isAboutServer, toast } from "./servers";
@@ -64,8 +64,9 @@ function receive(frame: SocketFrame): void {
     case "input":
       return lookAgain();
     case "lagged":
-      if (getState().open?.conversation.id === frame.conversationId) loadAgain();
-      return;
+      if (getState().open?.conversation.id !== frame.conversationId) return;
+      fetchBesideAnew(frame.conversationId);
+      return loadAgain();
     default:
       setState((now) => ({ unknownFrames: now.unknownFrames + 1 }));
   }
@@ -165,7 +166,7 @@ function routeChanged(): void {
   const before = open?.conversation.id ?? null;
   if (before === route.conversationId) return;
   if (before) socket.unsubscribe(before);
-  const nothing = { open: null, beside: new Map(), branching: null, editing: null, openProblem: null };
+  const nothing = { open: null, beside: new Map(), branching: null, editing: null, compared: null, openProblem: null };
   setState({ ...nothing, opening: route.conversationId !== null });
   if (route.conversationId) void loadConversation(route.conversationId);
 }

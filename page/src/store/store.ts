@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from "react";
+import { createContext, useCallback, useContext, useSyncExternalStore } from "react";
 import type { PendingApproval } from "../api/authority";
 import type { BuiltInTool, Conversation, ConfigView, ConversationSettings, ModelList, ProviderView, ServerList, SocketFrame, Topic } from "../api/types";
 import type { ContextLedger } from "../api/types";
@@ -42,6 +42,8 @@ export interface AppState {
   open: ConversationState | null;
   /** Other paths of it that are looked at besides, by branch. */
   beside: ReadonlyMap<number, ConversationState>;
+  /** The models that answer the next message side by side; null for the one that answers here. */
+  compared: readonly string[] | null;
   /** The run after which the next message goes on in a new branch; null for the end of the path. */
   branching: string | null;
   /** The message that is being edited in its place. */
@@ -92,6 +94,7 @@ const initial: AppState = {
   topics: [],
   open: null,
   beside: new Map(),
+  compared: null,
   branching: null,
   editing: null,
   ledger: null,
@@ -137,7 +140,29 @@ export function onceBack(then: () => void): () => void {
   return stop;
 }
 
+/** The branch that is drawn within, in the place of the open one; null for that one. */
+export const DrawnBranch = createContext<number | null>(null);
+
+/** The state as each branch beside the open one is drawn with: there it is the open one. */
+const seen = new Map<number, { of: AppState; as: AppState }>();
+
+function within(branch: number | null): AppState {
+  if (branch === null || state.open?.branch === branch) return state;
+  const last = seen.get(branch);
+  if (last?.of === state) return last.as;
+  const as = { ...state, open: state.beside.get(branch) ?? null };
+  seen.set(branch, { of: state, as });
+  return as;
+}
+
+/** Return what tells the state as it is now where this is drawn: within a branch beside the open one, of that branch. */
+export function useGetState(): () => AppState {
+  const branch = useContext(DrawnBranch);
+  return useCallback(() => within(branch), [branch]);
+}
+
 /** Draw with a part of the state; `select` must return something that stays the same while nothing changed. */
 export function useApp<T>(select: (state: AppState) => T): T {
-  return useSyncExternalStore(subscribe, () => select(state));
+  const now = useGetState();
+  return useSyncExternalStore(subscribe, () => select(now()));
 }

@@ -13,9 +13,10 @@ import msgspec
 from pilothouse.agent import budget, questions
 from pilothouse.agent.call_log import CallLog
 from pilothouse.agent.deadline import call_times
+from pilothouse.agent.describing import CallWords
 from pilothouse.agent.execution import Execution, failure
 from pilothouse.agent.preparing import Asked, CallPreparation, CallSetting, Ended, Prepared, Wanted, taken_back
-from pilothouse.agent.recording import Recorder, begun, changed_words, decided, identity, words
+from pilothouse.agent.recording import Recorder, begun, changed_words, decided
 from pilothouse.agent.results.entering import Entered, Entrance
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.agent.results.summaries import Summaries
@@ -46,6 +47,7 @@ class Calls:
         self._authorizer = authorizer
         self._results = results
         self._journal = journal
+        self._about = CallWords(names, results)
         self._preparing = CallPreparation(setting, self._names, authorizer, results, journal)
         self._log = CallLog()
         self._recorder = Recorder(journal, self._log)
@@ -58,25 +60,8 @@ class Calls:
         self._unfinished: set[str] = set()
 
     async def describe(self, name: str, arguments: JsonObject | str | None, item_id: str) -> JsonObject:
-        """Return what a call's item says about its tool, and once they are there its arguments and a friendly line.
-
-        Secrets in them are masked; the real arguments stand beside them, sealed.
-        """
-        called = self._names.called(name, arguments)
-        meant, arguments = called.meant, called.arguments
-        about = patch(CallData, tool=name) if meant is None else identity(meant.tool)
-        about |= patch(CallData, by_name=called.by_name) if called.by_name else {}
-        about |= patch(CallData, on_demand=True) if called.on_demand else {}
-        if isinstance(arguments, str):
-            written = self._results.masked(patch(CallData, raw_arguments=arguments))
-            return about | patch(CallData, arguments=None) | written
-        if arguments is None:
-            return about
-        exact = arguments if meant is None else meant.arguments(arguments)
-        kept = await self._results.keep_arguments(exact, item_id)
-        about |= patch(CallData, arguments=kept.arguments)
-        about |= patch(CallData, display=name) if meant is None else words(meant.tool, kept.arguments)
-        return about | (patch(CallData, sealed=kept.sealed, masked=True) if kept.sealed else {})
+        """Return what a call's item says about its tool and its arguments."""
+        return await self._about.describe(name, arguments, item_id)
 
     def cancel(self, item_id: str) -> None:
         """Stop one call; the run goes on with its result."""

@@ -404,19 +404,30 @@ def _called(data: CallData) -> str:
 
 def _result(item: Call, can_read: bool) -> ResultBlock:
     data = item.data
-    text = item.text or (data.error.message if data.error else _NO_OUTPUT)
-    if can_read and not data.kept_as and (size := _kept_beyond(item)):
-        text = f"{kept_note(f'r{item.position}', f'{size:,} bytes')}\n{text}"
-    if data.asked_arguments is not None:
-        # The model's own words stay what they were; what became of them is told with the result.
-        text = f"{_CHANGED} {encode_text(data.arguments)}\n\n{text}"
     return ResultBlock(
         id=data.call_id,
         name=_called(data),
-        text=text,
+        text=result_text(item, can_read=can_read),
         is_error=item.status != "completed",
         media=tuple(_media(item)),
     )
+
+
+def result_text(item: Call, *, can_read: bool) -> str:
+    """Return a call's result in the words that the model gets."""
+    data = item.data
+    text = item.text or (data.error.message if data.error else _NO_OUTPUT)
+    if place := kept_place(item, can_read=can_read):
+        text = f"{kept_note(place, f'{_kept_beyond(item):,} bytes')}\n{text}"
+    if data.asked_arguments is not None:
+        # The model's own words stay what they were; what became of them is told with the result.
+        text = f"{_CHANGED} {encode_text(data.arguments)}\n\n{text}"
+    return text
+
+
+def kept_place(item: Call, *, can_read: bool) -> str:
+    """Return by what the rest of a result is read that was cut for another model; nothing where there is none."""
+    return f"r{item.position}" if can_read and not item.data.kept_as and _kept_beyond(item) else ""
 
 
 def _kept_beyond(item: Call) -> int:

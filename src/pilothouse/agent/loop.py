@@ -14,6 +14,7 @@ from pilothouse.agent.limit_questions import Outcome, ask_for_budget, ask_to_go_
 from pilothouse.agent.media import Fetch, MediaLoader, no_media
 from pilothouse.agent.metering import Meter
 from pilothouse.agent.reminders import CurrentReminders, ReminderWriter, no_reminders
+from pilothouse.agent.replaying import Replay, ReplayedCalls, at_limit, stopped
 from pilothouse.agent.requests import offered, request_size
 from pilothouse.agent.spending import Estimate, Purse, estimate
 from pilothouse.agent.steps import AskModel, ExecuteCalls, Finish, Step, Wait, next_step
@@ -52,6 +53,8 @@ class Plan(msgspec.Struct, frozen=True):
     fetch: Fetch = no_media
     # Whether nobody is there who could be asked.
     unattended: bool = False
+    # What was recorded of the run that this one repeats; nothing is executed then, and nobody asked.
+    replay: Replay | None = None
 
 
 class Loop:
@@ -61,7 +64,7 @@ class Loop:
         self,
         plan: Plan,
         journal: Journal,
-        calls: Calls,
+        calls: Calls | ReplayedCalls,
         reminders: CurrentReminders = no_reminders,
         purse: Purse | None = None,
     ) -> None:
@@ -90,9 +93,13 @@ class Loop:
         if left:
             await self._journal.write(*left)
         while True:
-            outcome = await self._do(next_step(self._journal.items, self._plan.run_id))
+            outcome = self._stopped() or await self._do(next_step(self._journal.items, self._plan.run_id))
             if outcome is not None:
                 return outcome
+
+    def _stopped(self) -> Outcome | None:
+        """Return how a replay ends that cannot go on; asked each time, for another process may have come so far."""
+        return stopped(self._mine()) if self._plan.replay is not None else None
 
     async def _do(self, step: Step) -> Outcome | None:
         """Do a step; return how the run ends if it does with that."""
@@ -101,6 +108,8 @@ class Loop:
                 return await self._finish()
             case Wait():
                 return Outcome("waiting")
+            case budget.Excess() if self._plan.replay is not None:
+                return await self._past(step, self._plan.replay)
             case budget.Excess():
                 await ask_to_go_on(self._journal, step)
             case ExecuteCalls():
@@ -108,6 +117,13 @@ class Loop:
             case AskModel():
                 return await self._answer(step.turn)
         return None
+
+    async def _past(self, excess: budget.Excess, replay: Replay) -> Outcome | None:
+        """Go on as far as the person let the recorded run go; nobody is asked again."""
+        turns = stop_reasons.standing(self._mine())
+        if replay.went_past(excess, len(turns)):
+            return await self._answer(TurnId.of(turns[-1]).turn + 1)
+        return at_limit(excess)
 
     async def _finish(self) -> Outcome | None:
         await tell_stopped(self._journal, self._mine())

@@ -22,7 +22,7 @@ from pilothouse.types.ports import Journal, Tool, ToolOutput
 _FIXED = frozenset(
     {"tool", "server", "serverTool", "definition", "callId", "arguments", "askedArguments", "turn", "opaque", "paused"}
     | {"sealed", "masked", "cutOff", "cutShort", "byName", "onDemand"}
-    | {"shown", "decision", "access", "brings", "cancelRequested"}
+    | {"shown", "decision", "access", "brings", "cancelRequested", "recorded"}
 )
 # Takes the secrets out of what is kept.
 Masked = Callable[[JsonObject], JsonObject]
@@ -39,7 +39,7 @@ class Recorder:
         self, call: Call, phase: str, *, status: ItemStatus | None = None, data: JsonObject | None = None
     ) -> ItemUpdated:
         """Return the event by which a call comes to a phase."""
-        return ItemUpdated(item_id=call.id, status=status, data=self._phases(call, phase) | (data or {}))
+        return ItemUpdated(item_id=call.id, status=status, data=self.phases(call, phase) | (data or {}))
 
     def told(self, output: ToolOutput) -> JsonObject:
         """Return what a result says beside its text, as far as that may be kept."""
@@ -59,7 +59,7 @@ class Recorder:
         status = _status(output)
         code = output.error.code if output.error is not None else ""
         self._log.tell("ended", call, status=status, code=code, elapsedMs=round(elapsed * 1000))
-        data = self.told(output) | self._phases(call, status) | (facts or {})
+        data = self.told(output) | self.phases(call, status) | (facts or {})
         data |= patch(
             CallData,
             is_error=output.error is not None,
@@ -81,7 +81,8 @@ class Recorder:
         if not self._journal.later(*events, promised=promised):
             await self._journal.write(*events, promised=promised)
 
-    def _phases(self, call: Call, phase: str) -> JsonObject:
+    def phases(self, call: Call, phase: str) -> JsonObject:
+        """Return what a call's item says of the phase that it comes to."""
         now = cast(Call, self._journal.item(call.id)).data
         data = patch(CallData, phase=phase, phases={**now.phases, phase: time.time()})
         return data | (patch(CallData, shown=msgspec.structs.replace(now.shown, status=phase)) if now.shown else {})

@@ -18,6 +18,7 @@ from pilothouse.types.todos import Reminder, Reminders
 
 # The reminders of the run's conversation as they are now.
 CurrentReminders = Callable[[], Awaitable[tuple[Reminder, ...]]]
+_BEGIN, _END = "<system-reminder>\n", "\n</system-reminder>"
 _RESUMED = (Path(__file__).parent / "reminder_resumed.md").read_text()
 _WITHDRAWN = (Path(__file__).parent / "reminder_withdrawn.md").read_text().strip()
 
@@ -100,4 +101,9 @@ def _unanswered(items: Sequence[Item], run_id: str) -> Item | None:
 
 
 def _wrapped(text: str) -> str:
-    return f"<system-reminder>\n{text}\n</system-reminder>"
+    return f"{_BEGIN}{text}{_END}"
+
+
+def unwrapped(text: str) -> str:
+    """Return what a reminder says, without what marks it as one."""
+    return text.removeprefix(_BEGIN).removesuffix(_END)

@@ -65,7 +65,7 @@ class ToolLookup:
 
     def called(self, name: str, arguments: JsonObject | str | None) -> CalledTool:
         """Return what a call comes to; one by name of what is not there stays what it is, and says so itself."""
-        if name == CALL and isinstance(arguments, dict) and (inner := _inner(arguments)) is not None:
+        if name == CALL and isinstance(arguments, dict) and (inner := inner_call(arguments)) is not None:
             wanted, given = inner
             meant = self.find(wanted)
             if meant is not None and meant.tool.spec.name != CALL:
@@ -77,8 +77,8 @@ class ToolLookup:
         return meant is not None and meant.tool.spec.name in self._on_demand
 
 
-def _inner(arguments: JsonObject) -> tuple[str, JsonObject] | None:
-    """Return whose name a call gives and with what; None where it does not give both as it should."""
+def inner_call(arguments: JsonObject) -> tuple[str, JsonObject] | None:
+    """Return whose name a call by name gives and with what; None where it does not give both as it should."""
     name, given = arguments.get("name"), arguments.get("arguments", {})
     if isinstance(given, str):
         # Some models write an object in an object as text.

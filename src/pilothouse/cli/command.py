@@ -17,6 +17,8 @@ from pilothouse.types.errors import PilothouseError
 CANCELLED = 130
 # The answer is there and not at its end.
 CUT = 4
+# A replay stopped at a call that was not recorded.
+NOT_RECORDED = 5
 
 
 def perform(work: Callable[[], Coroutine[object, object, int]], *, for_long: bool = False) -> NoReturn:

@@ -106,11 +106,11 @@ class DocumentService(Documents):
             body = DocumentPatch(name=file_name(body.name), scope=body.scope)
         if body.scope == PENDING:
             raise PilothouseError("bad_request", "Say which conversation the document belongs to.")
-        document = await self._records.one(owner, document_id)
+        document = await self._records.one(owner, document_id, alone=True)
         return await self._records.change(owner, document.id, body)
 
     async def delete(self, owner: str, document_id: str) -> None:
-        await self._records.delete(owner, (await self._records.one(owner, document_id)).id)
+        await self._records.delete(owner, (await self._records.one(owner, document_id, alone=True)).id)
 
     async def restore(self, owner: str, document_id: str) -> Document:
         return await self._records.restore(owner, document_id)

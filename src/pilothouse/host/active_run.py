@@ -12,10 +12,12 @@ import msgspec
 
 from pilothouse.agent import closing, questions
 from pilothouse.agent.calls import Calls
+from pilothouse.agent.describing import CallWords
 from pilothouse.agent.limit_questions import Outcome
 from pilothouse.agent.loop import Loop
 from pilothouse.agent.preparing import CallSetting
 from pilothouse.agent.reminders import CombinedReminders
+from pilothouse.agent.replaying import Replay, ReplayedCalls
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.agent.results.summaries import Summarising
 from pilothouse.agent.spending import Purse
@@ -33,8 +35,7 @@ from pilothouse.types.events import ConversationUpdated, Event, ItemCreated, Ite
 from pilothouse.types.feed import Lagged
 from pilothouse.types.item_data import CallData, Level, NoticeData
 from pilothouse.types.items import Item, is_a, patch, read
-from pilothouse.types.memories import NoRecall, Recall
-from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, ToolSource
+from pilothouse.types.ports import Authorizer, ModelSource, NoRecall, OpenModel, Recall, ToolSet, ToolSource
 from pilothouse.types.records import Briefing, Records
 from pilothouse.types.runs import ENDED, CutReason, Run, RunError, RunStatus
 from pilothouse.types.settings import Settings
@@ -45,6 +46,7 @@ _log = logging.getLogger(__name__)
 Reason = Literal["cancel", "shutdown", "stale"]
 _MODE_ENDED = "Auto-approve has ended, as it does by itself. Calls are asked about again."
 _NO_THINKING = "“{}” cannot be asked to think first. If it can, say so in Settings, Models."
+_TOOLS_GONE = "These tools were called then and are not there now, so the model is not offered them: {}."
 # What people want of a run while it is at work.
 _WISHES = ("run.updated", "item.updated", "conversation.updated")
 
@@ -117,7 +119,7 @@ class ActiveRun:
         self.run = run
         self.opened: OpenModel | None = None
         self._journal: RunJournal | None = None
-        self._calls: Calls | None = None
+        self._calls: Calls | ReplayedCalls | None = None
         self._task: asyncio.Task[Outcome] | None = None
         self._stopping: Reason | None = None
         # As the person last set them.
@@ -140,7 +142,8 @@ class ActiveRun:
         """Execute the run and record how it ended; None when another process has it now."""
         briefing = await self._briefing()
         watcher = asyncio.create_task(self._watch(briefing.conversation.last_seq), name=f"watch {self.run.id}")
-        work = self._sum_up if self.run.options.is_summary else self._loop
+        wished = self.run.options
+        work = self._sum_up if wished.is_summary else self._replay if wished.replay_of is not None else self._loop
         self._task = asyncio.create_task(work(briefing), name=f"run {self.run.id}")
         # The history is the loop's alone, which keeps what is new in it.
         del briefing
@@ -168,27 +171,14 @@ class ActiveRun:
 
     async def _loop(self, briefing: Briefing) -> Outcome:
         run, parts, conversation, items = self.run, self._parts, briefing.conversation, briefing.items
-        settings = conversation.settings
-        self._settings = settings
-        # Side by side: what holds commands may have to be found out first.
-        mode, opened = await asyncio.gather(
-            parts.modes.now(settings), parts.models.open(run.options.model_id or settings.model_id)
-        )
-        self.opened = opened
-        # Found once: what changes meanwhile counts from the next message on, so that a run's prompt stays one.
-        refused = opened.refuses_tools is not None and opened.refuses_tools()
-        wanted = wanted_tools(run, conversation, opened.config, mode, items, refused_tools=refused)
-        on_demand = parts.settings().tools_on_demand
-        toolset = await parts.toolbox.tools(msgspec.structs.replace(wanted, on_demand=on_demand))
+        self._settings = settings = conversation.settings
+        opened, toolset, refused = await self._found(conversation, items)
         journal = RunJournal(parts.records, parts.feed, run, items, lambda: self.stop("stale"))
         del items, briefing
         self._journal = journal
         if parts.modes.is_over(settings):
             await self._say_that_mode_ended()
-        if run.options.thinking and not opened.config.supports_thinking:
-            await self._tell("no_thinking", _NO_THINKING.format(opened.config.name))
-        if (told := tools_left_out(toolset, journal)) is not None:
-            await journal.write(ItemCreated(item=told))
+        await self._say_what_is_not_there(opened, toolset, journal)
         if toolset.missing:
             await self._tell("server_missing", " ".join(toolset.missing), level="warning")
         purse = parts.purse(run.owner)
@@ -221,6 +211,60 @@ class ActiveRun:
         finally:
             if loop.tools_refused and opened.learn_no_tools is not None:
                 await opened.learn_no_tools()
+
+    async def _found(
+        self, conversation: Conversation, items: Sequence[Item], *, waits: bool = True
+    ) -> tuple[OpenModel, ToolSet, bool]:
+        """Return the model and its tools, and whether its provider refuses any.
+
+        Found once: what changes meanwhile counts from the next message on, so that a run's prompt stays one.
+        """
+        run, parts, settings = self.run, self._parts, conversation.settings
+        # Side by side: what holds commands may have to be found out first.
+        mode, opened = await asyncio.gather(
+            parts.modes.now(settings), parts.models.open(run.options.model_id or settings.model_id)
+        )
+        self.opened = opened
+        refused = opened.refuses_tools is not None and opened.refuses_tools()
+        wanted = wanted_tools(run, conversation, opened.config, mode, items, refused_tools=refused)
+        on_demand = parts.settings().tools_on_demand
+        toolset = await parts.toolbox.tools(msgspec.structs.replace(wanted, on_demand=on_demand, waits=waits))
+        return opened, toolset, refused
+
+    async def _say_what_is_not_there(self, opened: OpenModel, toolset: ToolSet, journal: RunJournal) -> None:
+        if self.run.options.thinking and not opened.config.supports_thinking:
+            await self._tell("no_thinking", _NO_THINKING.format(opened.config.name))
+        if (told := tools_left_out(toolset, journal)) is not None:
+            await journal.write(ItemCreated(item=told))
+
+    async def _replay(self, briefing: Briefing) -> Outcome:
+        """Have the model answer once more, with what was recorded: no tool, no server and no person is asked."""
+        run, parts, conversation, items = self.run, self._parts, briefing.conversation, briefing.items
+        # With what is known of servers: none is started for it.
+        opened, toolset, refused = await self._found(conversation, items, waits=False)
+        journal = self._journal = RunJournal(parts.records, parts.feed, run, items, lambda: self.stop("stale"))
+        del items, briefing
+        replay = Replay(await self._items_of(run.options.replay_of or ""), await self._items_of(run.id))
+        names = ToolLookup(toolset.tools, toolset.on_demand)
+        await self._say_what_is_not_there(opened, toolset, journal)
+        if gone := replay.tools_but([tool.qualified_name for tool in names.offered]):
+            await self._tell("tools_gone", _TOOLS_GONE.format(", ".join(gone)), level="warning")
+        planned = plan(run, conversation, opened, toolset, refused_tools=refused)
+        about, sent = CallWords(names, parts.results), [tool.name for tool in planned.tools]
+        self._calls = ReplayedCalls(replay, about, journal, self._repeat_result, sent)
+        longest = parts.settings().longest_answer
+        work = msgspec.structs.replace(planned, fetch=self._part_bytes, longest_answer=longest, replay=replay)
+        return await Loop(work, journal, self._calls, replay.reminders, parts.purse(run.owner)).run()
+
+    async def _items_of(self, run_id: str) -> Sequence[Item]:
+        records, run = self._parts.records, self.run
+        items = await patiently(self._parts.feed, lambda: records.items_of_run(run.owner, run_id))
+        # What a file that was imported names may stand elsewhere.
+        return [item for item in items if item.conversation_id == run.conversation_id]
+
+    async def _repeat_result(self, of: str, item_id: str) -> None:
+        records, conversation_id = self._parts.records, self.run.conversation_id
+        await patiently(self._parts.feed, lambda: records.repeat_result(of, item_id, conversation_id))
 
     async def _sum_up(self, briefing: Briefing) -> Outcome:
         """Make the summary of older turns that the person asked for."""

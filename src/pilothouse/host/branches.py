@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
-from pilothouse.host import left_behind, messages
+from pilothouse.host import copies, left_behind, messages, replays
 from pilothouse.host.dependencies import Dependencies
+from pilothouse.host.differences import RecordedRun, difference
 from pilothouse.host.runs import RunService
 from pilothouse.types import limits
 from pilothouse.types.api import Comparison, ComparisonAccepted, ConversationSnapshot, MessageAccepted
@@ -16,21 +18,36 @@ from pilothouse.types.branches import ForkWish
 from pilothouse.types.changes import UndoReport
 from pilothouse.types.conversations import Conversation, check_temperature
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.host import Changes
+from pilothouse.types.host import Changes, Conversations
 from pilothouse.types.host_branches import Branches
-from pilothouse.types.item_data import MessageData
-from pilothouse.types.items import Item, read
 from pilothouse.types.records import Posting, Records
 from pilothouse.types.replays import ReplayWish, RunDifference
+
+
+class Served(Protocol):
+    """What a host answers for besides branches."""
+
+    @property
+    def conversations(self) -> Conversations:
+        """Return who answers for conversations."""
+
+    @property
+    def runs(self) -> RunService:
+        """Return who answers for messages and runs."""
+
+    @property
+    def changes(self) -> Changes:
+        """Return who answers for what runs did to files."""
 
 
 class BranchService(Branches):
     """Branches, as the store keeps them."""
 
-    def __init__(self, records: Records, runs: RunService, changes: Changes, dependencies: Dependencies) -> None:
+    def __init__(self, records: Records, host: Served, dependencies: Dependencies) -> None:
         self._records = records
-        self._runs = runs
-        self._changes = changes
+        self._conversations = host.conversations
+        self._runs = host.runs
+        self._changes = host.changes
         self._dependencies = dependencies
 
     async def tree(self, owner: str, conversation_id: str) -> BranchTree:
@@ -39,19 +56,20 @@ class BranchService(Branches):
 
     async def choose(self, owner: str, conversation_id: str, body: BranchChoice) -> ConversationSnapshot:
         # Raises for a branch that is not there.
-        snapshot = await self._records.snapshot(owner, conversation_id, limits.SNAPSHOT_ITEMS, body.branch)
+        snapshot = await self._conversations.get(owner, conversation_id, limits.SNAPSHOT_ITEMS, body.branch)
         if snapshot.conversation.branch == body.branch:
             return snapshot
         await self._records.change_conversation(
             owner, conversation_id, lambda now: msgspec.structs.replace(now, branch=body.branch)
         )
-        return await self._records.snapshot(owner, conversation_id, limits.SNAPSHOT_ITEMS, body.branch)
+        return await self._conversations.get(owner, conversation_id, limits.SNAPSHOT_ITEMS, body.branch)
 
     async def retry(self, owner: str, run_id: str, body: Retry) -> MessageAccepted:
-        run = await self._records.run(owner, run_id)
-        message = await self._records.item(owner, run.message_item_id)
+        messages.check_key(body.idempotency_key)
         if body.temperature is not None:
             check_temperature(body.temperature)
+        run = await self._records.run(owner, run_id)
+        message = await self._records.item(owner, run.message_item_id)
         options = msgspec.structs.replace(
             run.options,
             model_id=body.model_id or run.options.model_id,
@@ -62,9 +80,11 @@ class BranchService(Branches):
             replay_of=None,
             beside=None,
         )
-        fork = ForkWish(kind="retry", instead_of=run_id, repeats=repeated(message))
+        fork = ForkWish(kind="retry", instead_of=run_id, repeats=replays.repeated(message))
         posting = messages.repeated(owner, message, options, fork)
-        posting = msgspec.structs.replace(posting, idempotency_key=body.idempotency_key)
+        posting = msgspec.structs.replace(
+            posting, idempotency_key=body.idempotency_key, digest=messages.digest(body, run_id)
+        )
         (accepted,) = await self._runs.post([posting], body.when_busy, self._known_models)
         return accepted
 
@@ -82,6 +102,7 @@ class BranchService(Branches):
         for model_id in wanted:
             await self._dependencies.model_source.open(model_id)
         first = await self._runs.prepared(owner, conversation_id, body.message)
+        first = msgspec.structs.replace(first, digest=messages.digest(body.message, *wanted))
 
         async def ready(postings: Sequence[Posting]) -> Sequence[Posting]:
             whole = await self._runs.with_documents(owner, postings[0], body.message)
@@ -99,7 +120,12 @@ class BranchService(Branches):
         return await left_behind.put_back(self._records, self._changes, owner, run_id, itself=body.itself)
 
     async def copy(self, owner: str, run_id: str, body: NewCopy) -> Conversation:
-        raise NotImplementedError
+        run = await self._records.run(owner, run_id)
+        of = await self._records.conversation(owner, run.conversation_id)
+        made, told = copies.begun(of, run, body)
+        copied = await self._records.copy_run(owner, run_id, made, told)
+        self._dependencies.meaning.changed("passage")
+        return copied
 
     async def hide(self, owner: str, item_id: str) -> Hidden:
         return await self._hide(owner, item_id, hidden=True)
@@ -112,16 +138,16 @@ class BranchService(Branches):
         return Hidden(item_ids=tuple(item.id for item in items), hidden=hidden)
 
     async def replay(self, owner: str, run_id: str, body: ReplayWish) -> MessageAccepted:
-        raise NotImplementedError
+        posting = await replays.posting(self._records, owner, run_id, body)
+        (accepted,) = await self._runs.post([posting], "finish", self._known_models)
+        return accepted
 
     async def difference(self, owner: str, run_id: str, other: str) -> RunDifference:
-        raise NotImplementedError
-
-
-def repeated(message: Item) -> str:
-    """Return the message that is said again when this one is: itself, or what it repeats already."""
-    fork = read(MessageData, message.raw).fork
-    return fork.repeats if fork is not None and fork.repeats is not None else message.id
+        before, after = [
+            RecordedRun(await self._records.run(owner, each), await self._records.items_of_run(owner, each))
+            for each in (run_id, other)
+        ]
+        return difference(before, after)
 
 
 def _beside(posting: Posting, model_id: str, group: str) -> Posting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
@@ -35,6 +35,9 @@ class Engine(Protocol):
         ...
 
 
+Begun = Callable[[Run], Awaitable[None]]
+
+
 class Ended(NamedTuple):
     """A run that was executed here, and the model that answered."""
 
@@ -58,20 +61,20 @@ class Executor:
         self.idle.set()
         self._stopping = False
 
-    async def execute(self, conversation_id: str) -> Ended | None:
-        """Execute the next run of a conversation if it can be claimed, and return how it ended."""
+    async def execute(self, conversation_id: str, begun: Begun | None = None) -> Ended | None:
+        """Execute the next run of a conversation if it can be claimed, tell that it began, and return how it ended."""
         if self._closing():
             return None
         self._busy += 1
         self.idle.clear()
         try:
-            return await self._execute(conversation_id)
+            return await self._execute(conversation_id, begun)
         finally:
             self._busy -= 1
             if not self._busy:
                 self.idle.set()
 
-    async def _execute(self, conversation_id: str) -> Ended | None:
+    async def _execute(self, conversation_id: str, begun: Begun | None) -> Ended | None:
         claimed = await self._claim(conversation_id)
         if claimed is None or (claim := (claimed.id, claimed.epoch)) in self._active:
             return None
@@ -79,6 +82,8 @@ class Executor:
         if self._closing():
             active.stop("shutdown")
         try:
+            if begun is not None:
+                await begun(claimed)
             run = await active.drive()
         finally:
             del self._active[claim]
@@ -100,7 +105,7 @@ class Executor:
     async def title(self, ended: Ended) -> None:
         """Give the conversation a better title after its first exchange."""
         run, opened = ended
-        if not self._titles or opened is None or run.status != "completed" or self._closing():
+        if not self._titles or opened is None or run.status != "completed" or run.options.replay_of or self._closing():
             return
         try:
             conversation = await self._parts.records.conversation(run.owner, run.conversation_id)
@@ -176,7 +181,7 @@ class DirectEngine:
     async def _execute(self, conversation_id: str) -> None:
         try:
             try:
-                ended = await self._executor.execute(conversation_id)
+                ended = await self._executor.execute(conversation_id, self._begun)
             finally:
                 self._slots.free()
             if ended is not None:
@@ -187,6 +192,11 @@ class DirectEngine:
             _log.error("a run of %s could not be executed: %s", conversation_id, error)
         except Exception:
             _log.exception("a run of %s could not be executed", conversation_id)
+
+    async def _begun(self, run: Run) -> None:
+        """Begin the others of a comparison, too: they are at work side by side."""
+        if run.options.beside is not None:
+            await self.start(run.conversation_id)
 
     async def stop(self) -> None:
         self._slots.close()

@@ -13,7 +13,9 @@ from pilothouse.host import titles
 from pilothouse.types import limits
 from pilothouse.types.api import CompactionWish, ImageInput, NewMessage
 from pilothouse.types.attached import AttachedDocument
+from pilothouse.types.branch_views import Retry
 from pilothouse.types.branches import ForkWish
+from pilothouse.types.conversations import check_temperature
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
@@ -29,6 +31,14 @@ from pilothouse.types.runs import Run, RunOptions
 
 # What a message that is said again has of the first one.
 _REPEATED = ("content", "documents", "typedChars")
+_LATER: JsonObject = {
+    "temperature": None,
+    "branch": None,
+    "insteadOf": None,
+    "after": None,
+    "keepAttachments": True,
+    "whenBusy": "finish",
+}
 
 
 def check(body: NewMessage) -> None:
@@ -46,12 +56,19 @@ def check(body: NewMessage) -> None:
         raise PilothouseError("too_large", f"At most {limits.IMAGES_PER_MESSAGE} images fit in one message.")
     if len(body.documents) > limits.DOCUMENTS_PER_MESSAGE:
         raise PilothouseError("too_large", f"At most {limits.DOCUMENTS_PER_MESSAGE} documents fit in one message.")
-    if body.idempotency_key is not None and not 1 <= len(body.idempotency_key) <= 200:
-        raise PilothouseError("bad_request", "An idempotency key has 1 to 200 characters.")
+    check_key(body.idempotency_key)
+    if body.temperature is not None:
+        check_temperature(body.temperature)
     for image in body.images:
         check_text(image.name)
         if len(image.name) > limits.RESULT_LABEL_CHARS:
             raise PilothouseError("too_large", f"The name of an image has {len(image.name):,} characters.")
+
+
+def check_key(key: str | None) -> None:
+    """Raise one sentence for what cannot be an idempotency key."""
+    if key is not None and not 1 <= len(key) <= 200:
+        raise PilothouseError("bad_request", "An idempotency key has 1 to 200 characters.")
 
 
 def check_text(text: str) -> None:
@@ -135,7 +152,7 @@ def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Pa
         run=run,
         first_words=titles.first_words(body.text),
         idempotency_key=body.idempotency_key,
-        digest=_digest(body) if body.idempotency_key is not None else "",
+        digest=digest(body) if body.idempotency_key is not None else "",
         parts=parts,
         branch=body.branch,
         fork=ForkWish(kind="branch", after=body.after) if body.after is not None else None,
@@ -205,9 +222,12 @@ def compaction(owner: str, conversation_id: str, body: CompactionWish) -> Postin
         created_at=0.0,
         updated_at=0.0,
     )
-    return Posting(item=item, run=run, first_words="", idempotency_key=None)
+    return Posting(item=item, run=run, first_words="", idempotency_key=None, branch=body.branch)
 
 
-def _digest(body: NewMessage) -> str:
+def digest(body: NewMessage | Retry, *more: str) -> str:
     """Return a short mark of everything that was sent, save the key."""
-    return hashlib.sha256(encode(msgspec.structs.replace(body, idempotency_key=None))).hexdigest()
+    sent = plain(msgspec.structs.replace(body, idempotency_key=None))
+    # What messages could not say in earlier versions is left out where it is not said: the mark stays the same.
+    said = {name: value for name, value in sent.items() if name not in _LATER or value != _LATER[name]}
+    return hashlib.sha256(b"\0".join((encode(said), *(each.encode() for each in more)))).hexdigest()

@@ -12,14 +12,14 @@ from pilothouse.host import messages, results, selection
 from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.engine import Engine
 from pilothouse.types.api import CompactionWish, FullResult, MessageAccepted, NewMessage, PartData
-from pilothouse.types.branches import WhenBusy
+from pilothouse.types.branches import WhenBusy, check_branch
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemUpdated
 from pilothouse.types.host import Runs
 from pilothouse.types.item_data import CallData, ResponseData
-from pilothouse.types.items import Item, patch
+from pilothouse.types.items import Item, is_hidden, patch
 from pilothouse.types.records import Posting, Records
-from pilothouse.types.runs import ACTIVE, ENDED, Run
+from pilothouse.types.runs import ENDED, Run
 
 # What is still to be done for messages once it is known that there is room for them.
 Ready = Callable[[Sequence[Posting]], Awaitable[Sequence[Posting]]]
@@ -90,8 +90,10 @@ class RunService(Runs):
         known = await self._records.receipt(first) if first.idempotency_key is not None else None
         if known is not None:
             # The first try may have been kept and never started; a run that was is not started twice.
-            await self._engine.start(known.conversation_id)
-            return [known]
+            together = await self._records.accepted_together(known)
+            for each in together:
+                await self._engine.start(each.conversation_id)
+            return together
         # Before anything is done for it.
         waiting = await self._records.admit(first)
         postings = await ready(postings)
@@ -107,31 +109,32 @@ class RunService(Runs):
     async def _in_the_way(self, posting: Posting, waiting: Sequence[Run], when_busy: WhenBusy) -> Sequence[Run]:
         """Return the runs that a message ends: those that wait in its branch, and on demand those it leaves behind."""
         owner, fork = posting.run.owner, posting.fork
+        if fork is not None and fork.kind == "replay":
+            # It is looked at, and nobody goes on with it: nothing is left behind, and nothing given up.
+            return ()
         if fork is None:
             if not waiting:
                 return ()
             chosen = (await self._records.conversation(owner, posting.item.conversation_id)).branch
             branch = chosen if posting.branch is None else posting.branch
             return [run for run in waiting if run.branch == branch]
-        place = fork.instead_of or fork.after or ""
-        left = await self._records.following(owner, place, itself=fork.instead_of is not None)
-        behind = {run.id for run in left}
-        before = (await self._records.run(owner, place)).branch
-        given_up = [run for run in waiting if run.id not in behind and run.branch == before]
+        # Also before anything is ended: it raises for a place where no branch can begin.
+        leaving = await self._records.leaving(posting)
         # The newest first: what ends begins what was queued behind it.
-        stopped = [run for run in reversed(left) if run.status in ACTIVE] if when_busy == "stop" else []
-        return [*stopped, *given_up]
+        return [*(leaving.behind if when_busy == "stop" else ()), *leaving.waiting]
 
     async def compact(self, owner: str, conversation_id: str, body: CompactionWish) -> MessageAccepted:
         posting = messages.compaction(owner, conversation_id, body)
         posting = msgspec.structs.replace(posting, queue_limits=self._dependencies.queue_limits())
-        waiting = await self._records.admit(posting)
-        await self._check_can_compact(owner, conversation_id, [run for run in waiting if not run.is_given_up])
+        conversation = await self._records.conversation(owner, conversation_id)
+        branch = conversation.branch if body.branch is None else check_branch(conversation.branches, body.branch)
+        here = [run for run in await self._records.admit(posting) if run.branch == branch]
+        await self._check_can_compact(conversation_id, branch, [run for run in here if not run.is_given_up])
         accepted = await self._records.post_message(posting)
         await self._engine.start(conversation_id)
         return accepted
 
-    async def _check_can_compact(self, owner: str, conversation_id: str, waiting: Sequence[Run]) -> None:
+    async def _check_can_compact(self, conversation_id: str, branch: int, waiting: Sequence[Run]) -> None:
         """Raise where a summary would take a question's place, would be a second one, or would stand for nothing."""
         if waiting:
             # Unlike a message this answers nothing, so it gives nothing up.
@@ -142,11 +145,11 @@ class RunService(Runs):
                 f"{what}, so nothing can be summed up now.",
                 fix="Answer it or stop it first." if asked else "Resume it or stop it first.",
             )
-        at_work = await self._records.runs_in(("queued", "running"), conversation_id)
+        everything = await self._records.runs_in(("queued", "running"), conversation_id)
+        at_work = [run for run in everything if run.branch == branch]
         if any(run.options.is_summary for run in at_work):
             raise PilothouseError("conflict", "This conversation is being summed up already.")
-        chosen = (await self._records.conversation(owner, conversation_id)).branch
-        if not at_work and not compaction.spoken_since_summary(await self._records.history(conversation_id, chosen)):
+        if not at_work and not compaction.spoken_since_summary(await self._records.history(conversation_id, branch)):
             raise PilothouseError("conflict", "There is nothing to sum up yet.")
 
     async def get(self, owner: str, run_id: str) -> Run:
@@ -175,8 +178,12 @@ class RunService(Runs):
             # Perhaps whoever was to begin it, or began it and gave it back, never comes.
             await self._engine.start(run.conversation_id)
             return run
+        _check_can_resume(run)
         items = await self._records.history(run.conversation_id, run.branch) if _is_unfinished(run) else []
         mine = [item for item in items if item.run_id == run_id]
+        if any(map(is_hidden, mine)):
+            fix = "Show it again first."
+            raise PilothouseError("conflict", "This was hidden, so nobody can go on with it.", fix=fix)
         if _is_unfinished(run) and (_is_summed_up(run, items) or await self._has_gone_on(run, items)):
             _check_can_follow(run, mine)
         answers = stop_reasons.standing(mine)
@@ -242,6 +249,12 @@ def _cancelled(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None
 def _is_unfinished(run: Run) -> bool:
     """Return whether a run has ended and its answer has not."""
     return run.status in ("interrupted", "failed", "cancelled") or run.cut is not None
+
+
+def _check_can_resume(run: Run) -> None:
+    """Raise for a replay that came to what was not recorded: there is nothing that it could go on with."""
+    if run.error is not None and run.error.code == "not_recorded":
+        raise PilothouseError("conflict", "A replay cannot go on from a call that was not recorded.")
 
 
 def _is_summed_up(run: Run, items: Sequence[Item]) -> bool:

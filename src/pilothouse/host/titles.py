@@ -43,7 +43,7 @@ async def improve(records: Records, conversation: Conversation, opened: OpenMode
     """Let the model title the conversation, once, after its first exchange; not where that would pass a budget."""
     if conversation.title_source != "first_words" or opened.config.provider in _NO_TITLES:
         return
-    page = await records.items(conversation.owner, conversation.id, None, 20)
+    page = await records.items(conversation.owner, conversation.id, None, 20, conversation.branch)
     spoken = [item for item in page.items if item.kind in ("user_message", "response") and item.text]
     if page.has_earlier or sum(item.kind == "user_message" for item in spoken) != 1:
         return

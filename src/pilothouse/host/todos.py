@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pilothouse.types.branches import check_branch
 from pilothouse.types.host import Todos
 from pilothouse.types.records import Records
 from pilothouse.types.todos import TodoInput, TodoList, TodoLists
@@ -14,10 +15,14 @@ class TodoService(Todos):
         self._records = records
         self._lists = todos
 
-    async def get(self, owner: str, conversation_id: str) -> TodoList:
-        chosen = (await self._records.conversation(owner, conversation_id)).branch
-        return await self._lists.current(conversation_id, chosen)
+    async def get(self, owner: str, conversation_id: str, branch: int | None = None) -> TodoList:
+        return await self._lists.current(conversation_id, await self._branch(owner, conversation_id, branch))
 
     async def put(self, owner: str, conversation_id: str, body: TodoInput) -> TodoList:
-        chosen = (await self._records.conversation(owner, conversation_id)).branch
-        return await self._lists.put(conversation_id, body.todos, chosen)
+        branch = await self._branch(owner, conversation_id, body.branch)
+        return await self._lists.put(conversation_id, body.todos, branch)
+
+    async def _branch(self, owner: str, conversation_id: str, wanted: int | None) -> int:
+        """Return the branch whose list is meant; raise for one that is not there."""
+        conversation = await self._records.conversation(owner, conversation_id)
+        return conversation.branch if wanted is None else check_branch(conversation.branches, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,13 +10,14 @@ from pilothouse.store import paths, rows
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
-from pilothouse.types.branches import Branch, Fork, ForkWish
+from pilothouse.types.branches import Branch, Fork, ForkWish, check_branch, path_of
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemUpdated
 from pilothouse.types.item_data import CallData, MessageData, NoticeData
 from pilothouse.types.items import Item, is_a, read
 from pilothouse.types.json import encode
+from pilothouse.types.records import Leaving, Posting
 from pilothouse.types.runs import ACTIVE, Run
 
 _COLUMNS = tuple(Branch.__struct_fields__)
@@ -30,6 +32,15 @@ _NEXT_MESSAGE = Statement(
 _FOLLOWING = Statement(
     "SELECT runs.body FROM items JOIN runs ON runs.id = items.run_id WHERE items.conversation_id = :id "
     "AND items.kind = 'user_message' AND items.position >= :from ORDER BY items.position"
+)
+_AT_WORK_AFTER = Statement(
+    "SELECT runs.body FROM items JOIN runs ON runs.id = items.run_id WHERE items.conversation_id = :id "
+    "AND items.kind = 'user_message' AND items.position >= :from AND runs.status IN ('queued', 'running', 'waiting') "
+    "ORDER BY items.position DESC"
+)
+_WAITING = Statement(
+    "SELECT runs.body, runs.branch, items.position FROM runs JOIN items ON items.run_id = runs.id "
+    "AND items.kind = 'user_message' WHERE runs.conversation_id = :id AND runs.status IN ('waiting', 'interrupted')"
 )
 _HAS_TODOS = Statement(
     "SELECT 1 FROM todos WHERE conversation_id = :id UNION ALL "
@@ -61,9 +72,7 @@ def _branch(row: Sequence[Any]) -> Branch:
 
 def check(conversation: Conversation, number: int) -> int:
     """Return the number of a branch that is there; raise one sentence for another."""
-    if not 0 <= number <= conversation.branches:
-        raise PilothouseError("not_found", "There is no such branch.", fix="Reload the conversation.")
-    return number
+    return check_branch(conversation.branches, number)
 
 
 class Beginning(NamedTuple):
@@ -87,7 +96,7 @@ def beginning(connection: Connection, conversation_id: str, count: int, wish: Fo
     data = read(MessageData, message.raw)
     if data.hidden and wish.instead_of is not None:
         raise PilothouseError("conflict", "This message was hidden meanwhile.", fix="Show it again first.")
-    if data.command:
+    if data.command and wish.instead_of is not None:
         raise PilothouseError("bad_request", "A command is no message, and cannot be changed afterwards.")
     fork = data.fork
     if fork is not None:
@@ -103,6 +112,14 @@ def beginning(connection: Connection, conversation_id: str, count: int, wish: Fo
         )
     made = Fork(parent=parent, before=before, instead_of=instead_of, kind=wish.kind, repeats=wish.repeats)
     return Beginning(count + 1, made)
+
+
+def end_of(connection: Connection, conversation_id: str, run_id: str) -> int:
+    """Return the position before which everything belongs to a run or to what came before it, in its branch."""
+    message = _message_of(connection, conversation_id, run_id)
+    asked = {"id": conversation_id, "branch": message.branch, "after": message.position}
+    following = _NEXT_MESSAGE.first(connection, asked)
+    return sys.maxsize if following is None else _message_of(connection, conversation_id, following).position
 
 
 def _message_of(connection: Connection, conversation_id: str, run_id: str) -> Item:
@@ -121,17 +138,39 @@ def following(connection: Connection, owner: str, run_id: str, *, itself: bool) 
     return list(map(rows.run_decoder.decode, _FOLLOWING.column(connection, asked)))
 
 
-def take_over_todos(connection: Connection, conversation_id: str, number: int, before: int) -> None:
-    """Let a new branch begin with the todos that stood where it begins: as the newest item there says."""
+def leaving(connection: Connection, posting: Posting) -> Leaving:
+    """Return what a message that makes a branch ends or leaves at work; raise where it cannot make one."""
+    run, wish = posting.run, posting.fork
+    conversation = rows.owned_conversation(connection, run.owner, run.conversation_id)
+    if wish is None:
+        raise TypeError("this message makes no branch")
+    branch, fork = beginning(connection, conversation.id, conversation.branches, wish)
+    place = _message_of(connection, conversation.id, wish.instead_of or wish.after or "")
+    asked = {"id": conversation.id, "from": place.position + (wish.instead_of is None)}
+    behind = list(map(rows.run_decoder.decode, _AT_WORK_AFTER.column(connection, asked)))
+    waiting = _WAITING.rows(connection, {"id": conversation.id})
+    if fork is None:
+        return Leaving([], [rows.run_decoder.decode(body) for body, there, _ in waiting if there == branch])
+    known = {each.number: each for each in of(connection, conversation.id)}
+    # Where each branch on the new one's path is left.
+    until = dict(path_of(known, fork.parent)) | {fork.parent: fork.before}
+    given_up = [body for body, there, position in waiting if there in until and position < (until[there] or 0)]
+    return Leaving(behind, list(map(rows.run_decoder.decode, given_up)))
+
+
+def take_over_todos(connection: Connection, conversation_id: str, number: int) -> None:
+    """Let a new branch begin with the todos that stood where it begins: as the newest item on its path says."""
     if not _HAS_TODOS.first(connection, {"id": conversation_id}):
         return
-    for body in paths.BranchPath(conversation_id, number).earlier_calls(connection, before):
-        item = rows.kept_item(body)
-        todos = item.data.todos if is_a(item, CallData) or is_a(item, NoticeData) else None
-        if todos is not None:
-            values = {"id": conversation_id, "branch": number, "todos": encode(todos), "at": todos.updated_at}
-            _SET_TODOS.run(connection, values)
-            return
+    path, before = paths.BranchPath(conversation_id, number), sys.maxsize
+    while items := list(map(rows.kept_item, path.calls(connection, before, limits.PAGE_ITEMS))):
+        for item in items:
+            todos = item.data.todos if is_a(item, CallData) or is_a(item, NoticeData) else None
+            if todos is not None:
+                values = {"id": conversation_id, "branch": number, "todos": encode(todos), "at": todos.updated_at}
+                _SET_TODOS.run(connection, values)
+                return
+        before = items[-1].position
 
 
 def hide(tx: Transaction, owner: str, item_id: str, *, hidden: bool) -> list[Item]:

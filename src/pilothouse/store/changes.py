@@ -86,14 +86,18 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
     if posting.attachments_of is not None:
         parts.copy(tx.connection, posting.attachments_of, item, first=len(posting.parts))
     if fork is not None:
-        branches.take_over_todos(tx.connection, item.conversation_id, branch, fork.before)
+        branches.take_over_todos(tx.connection, item.conversation_id, branch)
     _name_and_choose(tx, conversation, posting, branch)
     return accepted
 
 
 def post_messages(tx: Transaction, postings: Sequence[Posting]) -> list[MessageAccepted]:
     """Keep several messages together; a later one may begin a branch in the place of an earlier one."""
-    return [post_message(tx, posting) for posting in postings]
+    first = post_message(tx, postings[0])
+    if first.run_id != postings[0].run.id:
+        # They were kept before, with the same key.
+        return receipts.together(tx.connection, first)
+    return [first, *(post_message(tx, posting) for posting in postings[1:])]
 
 
 def _beginning(tx: Transaction, conversation: Conversation, posting: Posting) -> branches.Beginning:
@@ -128,14 +132,26 @@ def claim_next(tx: Transaction, conversation_id: str, process: str, *, perhaps_h
         mine = [run for run in at_work if (run.status, run.process) == ("running", process)]
         if mine:
             return mine[0]
-    few = limits.WAITING_HERE if at_work else 1
-    waiting = reading.queued(tx.connection, conversation_id, few)
-    following = next((run for run in waiting if _may_begin(run, at_work)), None)
-    if following is None or _is_held(tx, following):
+    following = _next(tx, conversation_id, at_work)
+    if following is None:
         return None
     return _put_run(
         tx, msgspec.structs.replace(following, status="running", process=process, epoch=following.epoch + 1)
     )
+
+
+def _next(tx: Transaction, conversation_id: str, at_work: Sequence[Run]) -> Run | None:
+    """Return the first queued run that nothing in its branch holds up."""
+    # Most often it is the first one.
+    for few in (limits.WAITING_HERE,) if at_work else (1, limits.WAITING_HERE):
+        waiting = reading.queued(tx.connection, conversation_id, few)
+        if not waiting:
+            return None
+        free = (run for run in waiting if _may_begin(run, at_work))
+        found = next((run for run in free if not _is_held(tx, run)), None)
+        if found is not None:
+            return found
+    return None
 
 
 def _may_begin(run: Run, at_work: Sequence[Run]) -> bool:

@@ -50,7 +50,7 @@ _ALIKE = (
 _ONE = "SELECT d.body FROM documents d WHERE d.owner = :owner AND d.id = :id AND {seen}"
 _BY_END = (
     "SELECT d.body FROM documents d WHERE d.owner = :owner AND d.id LIKE :end AND {seen} "
-    "ORDER BY d.created_at DESC LIMIT 2"
+    "ORDER BY d.created_at DESC, d.id DESC LIMIT 200"
 )
 _SEEN_ALIKE = Statement(_ALIKE.format(seen=_SEEN))
 # Each query of those that are seen, and of those that may be brought back.
@@ -142,8 +142,11 @@ class StoredDocuments:
     async def listed(self, owner: str, scopes: Sequence[Scope] | None, limit: int, cursor: str | None) -> DocumentPage:
         return await self._database.look(lambda c: _listed(c, owner, scopes, limit, cursor))
 
-    async def one(self, owner: str, document_id: str, *, deleted: bool = False) -> Document:
-        return await self._database.look(lambda c: _one(c, owner, document_id, deleted=deleted))
+    async def one(
+        self, owner: str, document_id: str, *, seen_by: Sequence[Scope] = (), alone: bool = False
+    ) -> Document:
+        found = await self._database.look(lambda c: _named(c, owner, document_id, deleted=False))
+        return _chosen(found, document_id, seen_by, alone=alone)
 
     async def passages(self, document_id: str, first: int, limit: int) -> Sequence[Passage]:
         asked = {"id": document_id, "first": first, "limit": limit}
@@ -278,14 +281,28 @@ def _listed(
 
 
 def _one(connection: Connection, owner: str, document_id: str, *, deleted: bool) -> Document:
+    return _chosen(_named(connection, owner, document_id, deleted=deleted), document_id, (), alone=True)
+
+
+def _named(connection: Connection, owner: str, document_id: str, *, deleted: bool) -> Sequence[Document]:
+    """Return the documents that an id, or the end of one, names."""
     named = document_id.strip()
     by_id, by_end = _ONES[deleted]
     bodies = by_id.column(connection, {"owner": owner, "id": named})
     if not bodies and re.fullmatch(rf"[0-9a-f]{{{SHORT_ID},}}", named):
         bodies = by_end.column(connection, {"owner": owner, "end": f"%{named}"})
-    if len(bodies) != 1:
+    return list(map(_decoder.decode, bodies))
+
+
+def _chosen(found: Sequence[Document], named: str, seen_by: Sequence[Scope], *, alone: bool) -> Document:
+    """Return the one that is meant; a conversation that is a copy has the same documents under the same short ids."""
+    seen = [document for document in found if document.scope in seen_by] or found
+    if not seen:
         raise PilothouseError("not_found", "There is no such document.", fix="List the documents to see their ids.")
-    return _decoder.decode(bodies[0])
+    if len(seen) > 1 and (alone or len({document.digest for document in seen}) > 1):
+        fix = "Name it by its whole id; --json lists those."
+        raise PilothouseError("conflict", f"There are {len(seen)} documents whose ids end in {named}.", fix=fix)
+    return seen[0]
 
 
 def _passage(row: tuple[Any, ...]) -> Passage:

@@ -14,7 +14,19 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import audit, backup, branches, changes, packing, reading, restore_rows, rows, schema, search
+from pilothouse.store import (
+    audit,
+    backup,
+    branches,
+    changes,
+    exchange_branches,
+    packing,
+    reading,
+    restore_rows,
+    rows,
+    schema,
+    search,
+)
 from pilothouse.store.database import Database, sqlite_url
 from pilothouse.store.paths import BranchPath
 from pilothouse.store.portable import Head, LineReader, LineWriter
@@ -65,6 +77,19 @@ def items_after(
     return [reading.with_text(connection, rows.kept_item(body)) for (body,) in bodies]
 
 
+def items_in(
+    connection: sa.Connection, owner: str, conversation_id: str, branch: int, after: int, limit: int
+) -> list[Item]:
+    """Return the items after a position that stand in a branch itself, in order."""
+    rows.owned_conversation(connection, owner, conversation_id)
+    table = schema.items
+    query = sa.select(table.c.body).where(
+        table.c.conversation_id == conversation_id, table.c.branch == branch, table.c.position > after
+    )
+    bodies = connection.execute(query.order_by(table.c.position).limit(limit))
+    return [reading.with_text(connection, rows.kept_item(body)) for (body,) in bodies]
+
+
 class Found(NamedTuple):
     """A conversation in a file: how far its record goes there, and the seal at its end."""
 
@@ -111,9 +136,10 @@ class Staged:
         streaming = {"yield_per": limits.COPIED_ROWS}
         for row in connection.execute(sa.select(schema.items), execution_options=streaming):
             item = rows.kept_item(row.body)
-            kept = (item.id, item.conversation_id, item.position, item.run_id, item.kind, item.status)
-            if kept != (row.id, row.conversation_id, row.position, row.run_id, row.kind, row.status):
+            kept = (item.id, item.conversation_id, item.position, item.run_id, item.kind, item.status, item.branch)
+            if kept != (row.id, row.conversation_id, row.position, row.run_id, row.kind, row.status, row.branch):
                 raise ValueError(row.id)
+        exchange_branches.check(connection)
         return found
 
     def _make_harmless(self, connection: sa.Connection, owner: str, settle: Settle) -> None:
@@ -121,7 +147,8 @@ class Staged:
         table, tx = schema.runs, Transaction(connection)
         for row in connection.execute(sa.select(table)).all():
             run = rows.run_decoder.decode(row.body)
-            if (run.id, run.conversation_id, run.status) != (row.id, row.conversation_id, row.status):
+            kept = (run.id, run.conversation_id, run.status, run.branch)
+            if kept != (row.id, row.conversation_id, row.status, row.branch):
                 raise ValueError(row.id)
             options = msgspec.structs.replace(run.options, allow=(), selection=None)
             ours = msgspec.structs.replace(run, owner=owner, options=options, process=None)

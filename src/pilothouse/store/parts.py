@@ -32,6 +32,9 @@ _ONE = Statement('SELECT media_type, name, is_text, body FROM parts WHERE item_i
 _BODY = Statement(
     'SELECT body FROM parts WHERE item_id = :id AND "index" = :index AND conversation_id = :conversation_id'
 )
+_OF_RUN = Statement(
+    'SELECT parts.item_id, parts."index" FROM parts JOIN items ON items.id = parts.item_id WHERE items.run_id = :id'
+)
 _RAW_ITEM = Statement("SELECT body FROM items WHERE id = :id AND conversation_id = :conversation_id")
 
 
@@ -50,6 +53,23 @@ def copy(connection: Connection, of: str, message: Item, *, first: int) -> None:
     """Keep for a message what came with another one, too, from a place on."""
     values = {"of": of, "id": message.id, "conversation_id": message.conversation_id, "first": first}
     _COPY.run(connection, values)
+
+
+def repeat(connection: Connection, of: str, item_id: str, conversation_id: str) -> None:
+    """Keep for a call what was kept of another one's result, instead of any that was kept for it before."""
+    _DROP.run(connection, {"id": item_id, "start": 0})
+    _COPY.run(connection, {"of": of, "id": item_id, "conversation_id": conversation_id, "first": 0})
+
+
+def of_run(connection: Connection, run_id: str) -> set[tuple[str, int]]:
+    """Return which parts are kept of the items of a run."""
+    return {(str(item_id), int(index)) for item_id, index in _OF_RUN.rows(connection, {"id": run_id})}
+
+
+def copy_all(connection: Connection, pairs: Sequence[tuple[str, str]], conversation_id: str) -> None:
+    """Keep for items of another conversation what is kept for others: each as the one it is a copy of, and itself."""
+    for of, item_id in pairs:
+        _COPY.run(connection, {"of": of, "id": item_id, "conversation_id": conversation_id, "first": 0})
 
 
 def _add(connection: Connection, kept: KeptResult) -> None:

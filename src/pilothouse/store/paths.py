@@ -7,15 +7,23 @@ from typing import NamedTuple
 
 from pilothouse.store.statements import Connection, Statement
 
-# The branches that lead to one, each with the position before which it is shared: of the one itself, all of it.
+# The branches that lead to one, each with the position before which it is shared: of the one itself, all of it. What
+# is written there later belongs to it as long as nobody has done anything about the two messages that part there.
 PATH = (
-    "WITH RECURSIVE path (number, before) AS (SELECT CAST(:branch AS INTEGER), CAST(:most AS BIGINT) UNION ALL "
-    "SELECT b.parent, b.before FROM branches b JOIN path ON b.conversation_id = :id AND b.number = path.number) "
+    "WITH RECURSIVE path (number, before, until) AS ("
+    "SELECT CAST(:branch AS INTEGER), CAST(:most AS BIGINT), CAST(:most AS BIGINT) UNION ALL "
+    "SELECT b.parent, b.before, COALESCE((SELECT MIN(CASE WHEN i.position < path.until THEN i.position "
+    "ELSE path.until END) FROM items i WHERE i.run_id IN (b.instead_of, b.run_id) AND i.kind <> 'user_message'), "
+    "path.until) FROM path JOIN branches b ON b.conversation_id = :id AND b.number = path.number "
+    # A branch leaves one that was there before it: whatever rows say, a path comes to an end.
+    "AND b.parent < b.number) "
 )
-# What a run did belongs to its message, also where it was done after later ones came.
+_MESSAGE = "(SELECT MIN(m.position) FROM items m WHERE m.run_id = {} AND m.kind = 'user_message')"
+# What a run did belongs to its message, also where it was done after later ones came. Only what came late is looked up.
+# What is told about files that were put back counts on every path that the run stands on.
 ON_PATH = (
-    "(path.before = :most OR COALESCE((SELECT m.position FROM items m WHERE m.run_id = items.run_id "
-    "AND m.kind = 'user_message' ORDER BY m.position LIMIT 1), items.position) < path.before)"
+    "(path.before = :most OR items.position < path.before OR ((items.position < path.until "
+    f"OR items.kind IN ('reminder', 'notice')) AND {_MESSAGE.format('items.run_id')} < path.before))"
 )
 _ITEMS = (
     "SELECT items.body FROM items JOIN path ON items.branch = path.number "  # noqa: S608 - all of it is ours
@@ -30,16 +38,13 @@ _HISTORY = Statement(
     f"{PATH}{_ITEMS} AND (position >= :since OR kind = 'question' "
     "OR (kind = 'user_message' AND position >= :messages)) ORDER BY position"
 )
-_RUNS = f"FROM runs JOIN path ON runs.branch = path.number WHERE runs.conversation_id = :id AND {ON_PATH}".replace(
-    "items.run_id", "runs.id"
-).replace("items.position", "0")
 _RUNS_SHOWN = Statement(
-    f"{PATH}SELECT runs.body {_RUNS} AND runs.id IN "  # noqa: S608
-    "(SELECT run_id FROM items WHERE conversation_id = :id AND position >= :first)"
+    f"{PATH}SELECT runs.body FROM runs JOIN path ON runs.branch = path.number "  # noqa: S608
+    f"WHERE runs.conversation_id = :id AND (path.before = :most OR {_MESSAGE.format('runs.id')} < path.before) "
+    "AND runs.id IN (SELECT run_id FROM items WHERE conversation_id = :id AND position >= :first)"
 )
-_RUN_IDS = Statement(f"{PATH}SELECT runs.id {_RUNS}")
 _CALLS = Statement(
-    f"{PATH}{_ITEMS} AND kind IN ('tool_call', 'notice') AND position < :position ORDER BY position DESC"
+    f"{PATH}{_ITEMS} AND kind IN ('tool_call', 'notice') AND position < :position ORDER BY position DESC LIMIT :limit"
 )
 
 
@@ -69,14 +74,10 @@ class BranchPath(NamedTuple):
         """Return the bodies of what stands on it from a position on, with what outlives a summary."""
         return _HISTORY.column(connection, self._values(since=since, messages=messages))
 
-    def earlier_calls(self, connection: Connection, position: int) -> list[bytes]:
+    def calls(self, connection: Connection, position: int, limit: int) -> list[bytes]:
         """Return the bodies of calls and notices before a position, the last first."""
-        return _CALLS.column(connection, self._values(position=position))
+        return _CALLS.column(connection, self._values(position=position, limit=limit))
 
     def runs_shown(self, connection: Connection, first: int) -> list[bytes]:
         """Return the bodies of the runs that have something to show from a position on."""
         return _RUNS_SHOWN.column(connection, self._values(first=first))
-
-    def runs(self, connection: Connection) -> set[str]:
-        """Return the ids of its runs."""
-        return set(_RUN_IDS.column(connection, self._values()))

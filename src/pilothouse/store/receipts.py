@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import msgspec
 
+from pilothouse.store.rows import run_decoder
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.types.api import MessageAccepted
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode
 from pilothouse.types.records import Posting
+from pilothouse.types.runs import Run
 
 _RECEIPT = Statement("SELECT body FROM receipts WHERE owner = :owner AND key = :key")
+# Those of one comparison are made in one transaction, at one time.
+_RUNS_SINCE = Statement(
+    "SELECT others.body FROM runs JOIN runs others ON others.conversation_id = runs.conversation_id "
+    "AND others.created_at = runs.created_at WHERE runs.id = :id"
+)
 _KEEP = Statement(
     "INSERT INTO receipts (owner, key, body, created_at) VALUES (:owner, :key, :body, :at) ON CONFLICT DO NOTHING"
 )
@@ -37,7 +44,22 @@ def receipt(connection: Connection, posting: Posting) -> MessageAccepted | None:
         raise _refused("This idempotency key belongs to a message in another conversation.")
     if kept.digest not in ("", posting.digest):
         raise _refused("This idempotency key belongs to another message, which was accepted.")
-    return MessageAccepted(conversation_id=kept.conversation_id, item_id=kept.item_id, run_id=kept.run_id)
+    return MessageAccepted(
+        conversation_id=kept.conversation_id, item_id=kept.item_id, run_id=kept.run_id, branch=kept.branch
+    )
+
+
+def together(connection: Connection, first: MessageAccepted) -> list[MessageAccepted]:
+    """Return what was answered to a message and to those that were sent with it, for other models."""
+    runs = map(run_decoder.decode, _RUNS_SINCE.column(connection, {"id": first.run_id}))
+    others = [run for run in runs if run.options.beside == first.run_id and run.id != first.run_id]
+    return [first, *map(_accepted, sorted(others, key=lambda run: run.branch))]
+
+
+def _accepted(run: Run) -> MessageAccepted:
+    return MessageAccepted(
+        conversation_id=run.conversation_id, item_id=run.message_item_id, run_id=run.id, branch=run.branch
+    )
 
 
 def conversation_of(body: bytes) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any, cast
 
+import msgspec
+
+from pilothouse.store import paths, rows
 from pilothouse.store.excerpts import excerpt
 from pilothouse.store.packed_text import packed_text, plain_text
 from pilothouse.store.statements import Connection, Statement, inserting
 from pilothouse.types import limits
 from pilothouse.types.api import FoundKind, SearchHit, SearchResult
 from pilothouse.types.item_data import CallData
-from pilothouse.types.items import CLOSED, Call, Item, is_a, is_cut_off
+from pilothouse.types.items import CLOSED, Call, Item, is_a, is_cut_off, is_hidden
 
 SEARCHED_KINDS = frozenset({"user_message", "response", "compaction", "tool_call"})
 _MARKDOWN = frozenset({"response", "compaction"})
@@ -111,6 +115,14 @@ _SIMILAR = Statement(
     "JOIN conversations c ON c.id = i.conversation_id "
     f"WHERE c.owner = :owner AND c.deleted_at IS NULL AND i.id IN ({', '.join(f':{name}' for name in _NAMES)})"
 )
+_PLACE = Statement(
+    "SELECT i.branch, c.branch, c.branches, i.body FROM items i JOIN conversations c ON c.id = i.conversation_id "
+    "WHERE i.id = :id"
+)
+_ON_PATH = Statement(
+    f"{paths.PATH}SELECT 1 FROM items JOIN path ON items.branch = path.number "  # noqa: S608 - ours
+    f"WHERE items.id = :item AND {paths.ON_PATH}"
+)
 # Words that are in every text: they are no reason to show one part of it rather than another.
 _TELLING = 4
 
@@ -173,7 +185,7 @@ def find(connection: Connection, owner: str, query: str, limit: int) -> SearchRe
     # Hits inside words come after all others, so they are looked for only when there is room for them.
     if len(query) >= _LEAST_PART and (not found or found[0][_TOTAL] < limit):
         found = _QUERIES[dialect, True].rows(connection, values)
-    return SearchResult(query=query, hits=tuple(_hit(row, words) for row in found))
+    return SearchResult(query=query, hits=tuple(_placed(connection, _hit(row, words)) for row in found))
 
 
 def similar(connection: Connection, owner: str, item_ids: Sequence[str], query: str) -> list[SearchHit]:
@@ -181,7 +193,22 @@ def similar(connection: Connection, owner: str, item_ids: Sequence[str], query: 
     asked = dict(zip(_NAMES, [*item_ids, *[""] * len(_NAMES)], strict=False))
     found = {row[1]: row for row in _SIMILAR.rows(connection, {"owner": owner, **asked})}
     words = [word for word in re.findall(r"\w+", query) if len(word) >= _TELLING]
-    return [_hit(found[item_id], words, similar=True) for item_id in dict.fromkeys(item_ids) if item_id in found]
+    hits = (_hit(found[item_id], words, similar=True) for item_id in dict.fromkeys(item_ids) if item_id in found)
+    return [_placed(connection, hit) for hit in hits]
+
+
+def _placed(connection: Connection, hit: SearchHit) -> SearchHit:
+    """Return a hit that says in which branch it stands, and whether models are sent it."""
+    found = _PLACE.rows(connection, {"id": hit.item_id}) if hit.item_id is not None else []
+    if not found:
+        return hit
+    branch, chosen, branches, body = found[0]
+    hidden = is_hidden(rows.kept_item(body))
+    if not branches:
+        return msgspec.structs.replace(hit, hidden=hidden) if hidden else hit
+    asked = {"id": hit.conversation_id, "branch": chosen, "most": sys.maxsize, "item": hit.item_id}
+    off_path = _ON_PATH.first(connection, asked) is None
+    return msgspec.structs.replace(hit, branch=branch, off_path=off_path, hidden=hidden)
 
 
 def _parts(query: str) -> dict[str, object]:

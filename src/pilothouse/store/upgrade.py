@@ -14,7 +14,7 @@ from pilothouse.types.errors import PilothouseError
 
 # The newest migration in `migrations/versions`; a test holds the two together.
 HEAD = "0012"
-KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", HEAD)
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", HEAD)
 MIGRATIONS = Path(__file__).parent / "migrations"
 # Any number, the same in every process: PostgreSQL's lock for those who would migrate at once.
 _MIGRATION_LOCK = 7_420_001

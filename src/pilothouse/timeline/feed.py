@@ -178,7 +178,8 @@ class Feed:
 
     def __init__(self) -> None:
         self._readers: dict[str, set[_Reader]] = defaultdict(set)
-        self._tails: dict[str, Tail] = {}
+        # Of each conversation one for each run at work: those of a comparison are side by side.
+        self._tails: dict[str, list[Tail]] = {}
         self._watchers: set[_Watcher] = set()
         self._notices: dict[str, NoticeFrame] = {}
         self._hearers: list[Callable[[str, Sequence[FeedEvent]], None]] = []
@@ -201,14 +202,14 @@ class Feed:
 
     def _news(self, conversation_id: str, event: FeedEvent) -> FeedEvent:
         """Return the event without text that everyone who is live has had already."""
-        tail = self._tails.get(conversation_id)
-        if tail is None or event.kind != "item.delta":
+        tails = self._tails.get(conversation_id)
+        if not tails or event.kind != "item.delta":
             return event
         delta = event_decoder.decode(event.json)
         if not isinstance(delta, ItemDelta):
             return event
         end = delta.offset + utf16_length(delta.text)
-        if end > tail.sent(delta.item_id):
+        if end > max(tail.sent(delta.item_id) for tail in tails):
             return event
         short = ItemDelta(seq=delta.seq, at=delta.at, item_id=delta.item_id, offset=end, text="")
         return FeedEvent(event.seq, event.kind, encode(short))
@@ -236,13 +237,16 @@ class Feed:
             self.wake(conversation_id)
 
     def set_tail(self, conversation_id: str, tail: Tail) -> None:
-        """Name the run's journal whose text new readers need beyond the store's."""
-        self._tails[conversation_id] = tail
+        """Name a run's journal whose text new readers need beyond the store's."""
+        self._tails.setdefault(conversation_id, []).append(tail)
 
     def drop_tail(self, conversation_id: str, tail: Tail) -> None:
-        """Forget a journal, unless the next run's has taken its place."""
-        if self._tails.get(conversation_id) is tail:
-            del self._tails[conversation_id]
+        """Forget a journal."""
+        tails = self._tails.get(conversation_id, [])
+        if tail in tails:
+            tails.remove(tail)
+        if not tails:
+            self._tails.pop(conversation_id, None)
 
     # --- reading ---
 
@@ -261,8 +265,8 @@ class Feed:
             while True:
                 async for page in self._missed(records, conversation_id, reader):
                     yield page
-                tail = self._tails.get(conversation_id)
-                reader.go_live(tail.unsaved() if tail is not None and not kept_only else ())
+                tails = self._tails.get(conversation_id, ()) if not kept_only else ()
+                reader.go_live([event for tail in tails for event in tail.unsaved()])
                 while reader.live or reader.queue or reader.lagged:
                     yield await reader.take()
         finally:

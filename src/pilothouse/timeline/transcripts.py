@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from pilothouse.types.branch_views import BRANCH_KINDS, BranchNode
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.item_data import CallData, CompactionData, NoticeData, ResponseData, ResultPart
-from pilothouse.types.items import Call, Item, ItemOf, Response, is_a, parts_of, patch
+from pilothouse.types.items import Call, Item, ItemOf, Response, is_a, is_hidden, parts_of, patch
 from pilothouse.types.media import described
 
 _HEADS = {"user_message": "You", "response": "Answer", "question": "Question", "compaction": "Summary so far"}
@@ -19,6 +20,25 @@ def heading(conversation: Conversation) -> str:
     """Return what stands above everything."""
     title = " ".join((conversation.title or "A conversation").split())
     return f"# {title}\n\n{_when(conversation.created_at)}, {conversation.id}\n"
+
+
+def about_branches(conversation: Conversation, *, all_of_them: bool) -> str:
+    """Return what a reader must know who reads one branch of several; nothing where there is one."""
+    if not conversation.branches:
+        return ""
+    if all_of_them:
+        return f"\n*There are {conversation.branches + 1:,} branches; each follows with what it has of its own.*\n"
+    which = f"branch {conversation.branch}, the one chosen last" if conversation.branch else "the first branch"
+    others = "is 1 other branch" if conversation.branches == 1 else f"are {conversation.branches:,} other branches"
+    return f"\n*This is {which}. There {others}.*\n"
+
+
+def branch_heading(node: BranchNode) -> str:
+    """Return what stands above what a branch has of its own."""
+    if node.kind is None:
+        return "\n# The first branch\n"
+    leaves = f"branch {node.parent}" if node.parent else "the first branch"
+    return f"\n---\n\n# Branch {node.number}: {BRANCH_KINDS[node.kind]}\n\n*It leaves {leaves}.*\n"
 
 
 def as_read(items: Iterable[Item]) -> Iterator[Item]:
@@ -65,7 +85,8 @@ def told(items: Iterable[Item]) -> Iterator[str]:
         elif item.kind in _HEADS and (item.text or parts_of(item)):
             noted = item.data.noted if is_a(item, CompactionData) else ""
             paragraphs = [item.text.strip("\n"), noted, *map(_picture, parts_of(item))]
-            yield f"\n## {_HEADS[item.kind]}\n\n" + "\n\n".join(filter(None, paragraphs)) + "\n"
+            hidden = " (hidden from models)" if is_hidden(item) else ""
+            yield f"\n## {_HEADS[item.kind]}{hidden}\n\n" + "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
 def summed_up(item: ItemOf[CompactionData]) -> str:

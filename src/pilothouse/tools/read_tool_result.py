@@ -11,7 +11,6 @@ from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.tools.arguments import BadArgument, failed, optional_int, optional_string, require_string, success
 from pilothouse.tools.harmless import Harmless, spec_of
 from pilothouse.tools.making import ToolParts
-from pilothouse.tools.results.reading import Wanted, read
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Shown, Taint
 from pilothouse.types.authority import SERVER
@@ -96,12 +95,13 @@ class ReadToolResult(Harmless):
             place = int(number[1])
             page = await self._records.items(context.owner, context.conversation_id, place + 1, 1, context.branch)
             for item in page.items:
-                if item.position == place and is_a(item, CallData) and item.status in CLOSED:
+                if item.position == place and is_a(item, CallData) and item.status in CLOSED and not item.data.hidden:
                     return item
         raise BadArgument(f"There is no result “{wanted[:40]}” in this conversation.", "NO_RESULT")
 
     async def _read(self, part: ResultPart, arguments: JsonObject, context: CallContext, *, is_cut: bool) -> ToolOutput:
         # Imported here: what looks for patterns is loaded when someone does.
+        from pilothouse.tools.results.reading import Wanted, read  # noqa: PLC0415
 
         room = min(
             limits.RESULT_PAGE_CHARS, max(context.result_room - limits.RESULT_PAGE_NOTE, limits.RESULT_PAGE_NOTE)

@@ -6,24 +6,27 @@ import asyncio
 import re
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from pilothouse.tools.arguments import BadArgument, failed, optional_int, optional_string, success
 from pilothouse.tools.harmless import Harmless, spec_of
 from pilothouse.tools.making import ToolParts
-from pilothouse.tools.search.patterns import Pattern, regex_pattern
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Shown
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.item_data import CallData, CompactionData, MessageData, ResponseData
-from pilothouse.types.items import CLOSED, Item, is_a, is_cut_off, is_summed_up
+from pilothouse.types.items import CLOSED, Item, is_a, is_cut_off, is_hidden, is_summed_up
 from pilothouse.types.json import JsonObject, encode_text
 from pilothouse.types.meaning import Meaning
 from pilothouse.types.ports import CallContext, CallFeedback, ToolOutput
 from pilothouse.types.records import Records
 from pilothouse.types.scopes import Scope
 from pilothouse.types.tool_names import RECALL
+
+if TYPE_CHECKING:
+    from pilothouse.tools.search.patterns import Pattern
 
 # Words of a question that tell something; shorter ones are in every sentence.
 _WORD = re.compile(r"\w{4,}")
@@ -97,7 +100,7 @@ class RecallHistory(Harmless):
                 start = max(0, optional_int(arguments, "start", 0))
                 return success(await self._about(about, _Wanted(context, start, summary, None, room)))
             written = optional_string(arguments, "pattern")
-            pattern = regex_pattern(written, case_sensitive=True, name="pattern") if written else None
+            pattern = _compiled(written) if written else None
             start = max(0, optional_int(arguments, "start", 0))
             return success(await self._entries(_Wanted(context, start, summary, pattern, room)))
         except (BadArgument, PilothouseError) as error:
@@ -215,6 +218,13 @@ def _page(shown: Sequence[str], how: str) -> str:
     return "\n".join([*shown, f"[{entries}. {how}]"])
 
 
+def _compiled(written: str) -> Pattern:
+    # Imported here: what looks for patterns is loaded when someone does.
+    from pilothouse.tools.search.patterns import regex_pattern  # noqa: PLC0415
+
+    return regex_pattern(written, case_sensitive=True, name="pattern")
+
+
 def _lines(items: Sequence[Item], pattern: Pattern | None) -> list[tuple[Item, str]]:
     lines = []
     for item in items:
@@ -241,8 +251,8 @@ def _cut(text: str, at: int) -> str:
 def _speaks(item: Item) -> bool:
     """Return whether an item is something that was said or done."""
     if is_a(item, MessageData):
-        return not item.data.command
-    if item.status not in CLOSED or is_cut_off(item):
+        return not item.data.command and not item.data.hidden
+    if item.status not in CLOSED or is_cut_off(item) or is_hidden(item):
         return False
     return (is_a(item, ResponseData) and bool(item.text)) or is_a(item, CallData)
 

@@ -140,6 +140,8 @@ class CompactionWish(Body, frozen=True):
     keep: str = ""
     # Whether nobody is there who could be asked at a budget.
     unattended: bool = False
+    # The branch that it is about; None for the one that was chosen last.
+    branch: int | None = None
 
 
 class MessageAccepted(Frozen, frozen=True):
@@ -261,6 +263,11 @@ class SearchHit(Frozen, frozen=True):
     found_here: int = 1
     # Whether it was found by what it means; else it has the words.
     similar: bool = False
+    # The branch in which it stands, and whether that is off the path that was chosen last: to see it, choose it.
+    branch: int = 0
+    off_path: bool = False
+    # Whether the person hid it from models.
+    hidden: bool = False
 
 
 class SearchResult(Frozen, frozen=True):

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import Frozen
 
 # How a branch was made. A replay is looked at and compared; it is no way on, and no arrow leads to it.
@@ -60,10 +61,18 @@ class ForkWish(msgspec.Struct, frozen=True):
     chosen: bool = True
 
 
+def check_branch(count: int, number: int) -> int:
+    """Return the number of a branch of a conversation that has so many beside its first; raise for another."""
+    if not 0 <= number <= count:
+        raise PilothouseError("not_found", "There is no such branch.", fix="Reload the conversation.")
+    return number
+
+
 def path_of(branches: dict[int, Branch], number: int) -> list[tuple[int, int | None]]:
     """Return the branches that lead to one, itself first, each with the position before which it is shared."""
     path: list[tuple[int, int | None]] = [(number, None)]
-    while (branch := branches.get(path[-1][0])) is not None:
+    # A branch leaves one that was there before it.
+    while (branch := branches.get(path[-1][0])) is not None and branch.parent < branch.number:
         path.append((branch.parent, branch.before))
     return path
 

@@ -172,8 +172,14 @@ class DocumentRecords(Protocol):
     async def listed(self, owner: str, scopes: Sequence[Scope] | None, limit: int, cursor: str | None) -> DocumentPage:
         """Return documents of these scopes or of all, the newest first."""
 
-    async def one(self, owner: str, document_id: str, *, deleted: bool = False) -> Document:
-        """Return a document by its id, or by the end of it; raise `not_found`."""
+    async def one(
+        self, owner: str, document_id: str, *, seen_by: Sequence[Scope] = (), alone: bool = False
+    ) -> Document:
+        """Return a document by its id, or by the end of it; raise `not_found`.
+
+        Where copies of a conversation have the same file under the same end, it is the one in these scopes, else any;
+        `alone` raises `conflict` then.
+        """
 
     async def passages(self, document_id: str, first: int, limit: int) -> Sequence[Passage]:
         """Return passages of a document from a position on."""

@@ -45,6 +45,7 @@ ErrorCode = Literal[
     "needs_answer",
     "needs_consent",
     "budget_reached",
+    "not_recorded",
     "server_failed",
     "sign_in_failed",
     "needs_client",
@@ -113,6 +114,8 @@ class PilothouseError(Exception):
             return 3
         if self.code == "cancelled":
             return 130
+        if self.code == "not_recorded":
+            return 5
         return 2 if self.code in USAGE_CODES else 1
 
 

@@ -4,8 +4,6 @@ The names and the JSON are those on disk and on the wire. Every field has a defa
 told the rest by patches, and an older one lacks what was not kept then.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec
@@ -285,6 +283,8 @@ class CallData(TurnData, frozen=True):
     # The tools that a search found and gave to the model, best first, and how many there are in all.
     found: tuple[ToolFound, ...] = ()
     found_in_all: int = 0
+    # In a replay: the id of the recorded call whose result it has.
+    recorded: str = ""
 
 
 class SummaryData(ItemData, frozen=True):
@@ -454,6 +454,9 @@ class NoticeData(ItemData, frozen=True):
     # A permission that the person gave or withdrew by hand.
     grant: Grant | None = None
     by: str = ""
+    # Of a conversation that began as a branch of another: that one, and the run up to which it has everything.
+    conversation: str = ""
+    run: str = ""
 
 
 class ReminderData(ItemData, frozen=True):

@@ -65,6 +65,13 @@ class Posting(msgspec.Struct, frozen=True):
     attachments_of: str | None = None
 
 
+class Leaving(msgspec.Struct, frozen=True):
+    """What a message that makes a branch leaves behind at work, the newest first, and what waits before its place."""
+
+    behind: Sequence[Run]
+    waiting: Sequence[Run]
+
+
 class Briefing(msgspec.Struct, frozen=True):
     """What a run begins with, as of one moment."""
 
@@ -154,6 +161,9 @@ class Records(TopicRecords, Protocol):
     async def following(self, owner: str, run_id: str, *, itself: bool) -> Sequence[Run]:
         """Return the runs whose messages came after that of a run, in any branch, oldest first; itself, too, or not."""
 
+    async def leaving(self, posting: Posting) -> Leaving:
+        """Return what a message that makes a branch ends or leaves at work; raise where it cannot make one."""
+
     async def items_of_run(self, owner: str, run_id: str) -> Sequence[Item]:
         """Return everything that a run has in the timeline, its message first, in order."""
 
@@ -172,6 +182,12 @@ class Records(TopicRecords, Protocol):
     async def keep_result(self, result: KeptResult) -> None:
         """Keep the whole result of a call, instead of any that was kept for it before."""
 
+    async def repeat_result(self, of: str, item_id: str, conversation_id: str) -> None:
+        """Keep for a call what was kept of another one's result, instead of any that was kept for it before."""
+
+    async def kept_parts(self, run_id: str) -> set[tuple[str, int]]:
+        """Return which parts are kept of a run's items: each by its item and its index."""
+
     async def result(self, owner: str, item_id: str) -> FullResult | None:
         """Return what was kept of a call's result, without the bytes of files; None when nothing was."""
 
@@ -189,6 +205,9 @@ class Records(TopicRecords, Protocol):
 
     async def post_messages(self, postings: Sequence[Posting]) -> Sequence[MessageAccepted]:
         """Keep several messages with their queued runs, all or none."""
+
+    async def accepted_together(self, first: MessageAccepted) -> Sequence[MessageAccepted]:
+        """Return what was answered to a message and to those that were sent with it, for other models."""
 
     async def admit(self, posting: Posting) -> list[Run]:
         """Return the runs that wait for the person, who says this instead; raise if the message cannot be taken."""
@@ -252,6 +271,9 @@ class Records(TopicRecords, Protocol):
 
     async def count_older(self) -> bool:
         """Count a part of what was used before it was counted by day; tell whether there may be more."""
+
+    async def has_documents(self) -> bool:
+        """Return whether there is any document, whoever's it is."""
 
     async def todos(self, place: str) -> TodoList:
         """Return the list of a conversation or a topic; empty when there is none."""
@@ -318,6 +340,12 @@ class Records(TopicRecords, Protocol):
         self, owner: str, conversation_id: str, after: int, limit: int, branch: int | None = None
     ) -> list[Item]:
         """Return items after a position, in order: those on a branch's path, or of all branches."""
+
+    async def items_in(self, owner: str, conversation_id: str, branch: int, after: int, limit: int) -> list[Item]:
+        """Return items after a position that stand in a branch itself, in order."""
+
+    async def copy_run(self, owner: str, run_id: str, made: Conversation, told: Item) -> Conversation:
+        """Make a new conversation of everything that leads to a run and of the run, with an item at its end."""
 
     async def import_conversations(self, owner: str, chunks: AsyncIterator[bytes], settle: Settle) -> Imported:
         """Take the conversations of a file over; what was at work in them is settled by this rule."""

@@ -52,7 +52,7 @@ class RunSummary(Frozen, frozen=True):
     usage: TokenUsage
     # In dollars; None where no price is known.
     cost: float | None
-    # From its first request to the end of its last.
+    # What its requests took, without its tools: those of a replay take no time.
     duration_ms: int
     # Why it stopped, where it did not come to its end.
     stopped: str = ""

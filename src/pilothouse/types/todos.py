@@ -1,7 +1,5 @@
 """The list of things to do that the agent keeps for a conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
@@ -51,6 +49,8 @@ class TodoInput(Body, frozen=True):
     """A conversation's todos as the person wants them, all of them."""
 
     todos: tuple[Todo, ...]
+    # The branch whose list it is; None for the one that was chosen last.
+    branch: int | None = None
 
 
 class TodoLists(Protocol):

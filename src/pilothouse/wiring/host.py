@@ -58,6 +58,7 @@ from pilothouse.types.lazy import Lazy
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import KeptResult, QueueLimits
+from pilothouse.wiring.branches import branch_service
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
@@ -214,6 +215,7 @@ async def open_host(
             prices_from=prices_from,
             meaning=known.meaning,
             documents=known.documents.held,
+            branches=branch_service,
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)

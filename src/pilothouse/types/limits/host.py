@@ -257,9 +257,17 @@ WAITING_EVERYWHERE = 4_000
 WAITING_MOST = 100_000
 # Branches of one conversation: a page that shows a tree of more helps nobody, and each costs a row.
 BRANCHES = 1_000
+# After so many days a copy of a conversation that is not finished was left behind by a process that died.
+COPY_DAYS = 1.0
 # Messages, models and files that are told by name in a few words.
 BRANCH_WORDS = 80
 LEFT_BEHIND_SHOWN = 20
+# What a sentence says of a call's arguments that no recorded run made; all of them stand on the call.
+REPLAY_WORDS = 200
+# What a comparison of two runs shows of the arguments and the result of each call: both runs are sent in one piece.
+COMPARED_CHARS = 2_000
+# Arguments are compared number by number up to this size, which takes less than a millisecond.
+CANONICAL_BYTES = 65_536
 # Models that answer one message side by side.
 COMPARED_MODELS = 3
 # How often those who look at a conversation that waits are told how many come before it.

@@ -1,0 +1,83 @@
+import { ActionIcon, Button, Menu } from "@mantine/core";
+import { useEffect, useState } from "react";
+import { CheckIcon, CloseIcon, PlusIcon } from "../shell/icons";
+import { modelName } from "../shell/ModelSelector";
+import { focusComposer } from "../shell/start";
+import { setState, useApp } from "../store/store";
+import { choose, MOST_COMPARED } from "./actions";
+import classes from "./Compare.module.css";
+
+function Chosen({ id }: { id: string }) {
+  const name = useApp((state) => modelName(state, id));
+  return (
+    <li className={classes.chip}>
+      <span>{name}</span>
+      <button type="button" aria-label={`Without ${name}`} onClick={() => choose(id, false)}>
+        <CloseIcon size={12} />
+      </button>
+    </li>
+  );
+}
+
+/** The list to choose from; it is open from the start, until there is something to compare. */
+function Choices({ compared }: { compared: readonly string[] }) {
+  const models = useApp((state) => state.models.models);
+  const [opened, setOpened] = useState(false);
+  // Once the box has its focus back from the menu that led here.
+  useEffect(() => {
+    const timer = setTimeout(() => setOpened(true), 120);
+    return () => clearTimeout(timer);
+  }, []);
+  const isFull = compared.length >= MOST_COMPARED;
+  return (
+    <Menu position="top-start" width={300} closeOnItemClick={false} opened={opened} onChange={setOpened} onClose={focusComposer}>
+      <Menu.Target>
+        <Button size="compact-xs" variant="subtle" color="gray" leftSection={<PlusIcon size={14} />}>
+          Choose models
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{isFull ? `At most ${MOST_COMPARED} at once` : `Two or ${MOST_COMPARED} models answer side by side`}</Menu.Label>
+        <div className={classes.choices}>
+          {models.map(({ id, name, priceLabel }) => {
+            const isChosen = compared.includes(id);
+            return (
+              <Menu.CheckboxItem
+                key={id}
+                className="ph-menu-item"
+                checked={isChosen}
+                checkIcon={<CheckIcon size={16} />}
+                disabled={isFull && !isChosen}
+                onChange={(now) => choose(id, now)}
+              >
+                {name}
+                {priceLabel && <div className="ph-menu-note">{priceLabel}</div>}
+              </Menu.CheckboxItem>
+            );
+          })}
+        </div>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** The models that answer the next message side by side, in the box above it; nothing while it is for one. */
+export function ComparedModels() {
+  const compared = useApp((state) => state.compared);
+  if (!compared) return null;
+  return (
+    <div className={classes.strip} role="group" aria-label="Models to compare">
+      <span className={classes.stripName}>Compare</span>
+      <ul className={classes.chips}>
+        {compared.map((id) => (
+          <Chosen key={id} id={id} />
+        ))}
+      </ul>
+      <Choices compared={compared} />
+      <span className="ph-space" />
+      <ActionIcon size="sm" aria-label="Do not compare" onClick={() => setState({ compared: null })}>
+        <CloseIcon size={14} />
+      </ActionIcon>
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+import { useEffect, useMemo, useState } from "react";
+import { api } from "../api/client";
+import type { Run, RunDifference } from "../api/types";
+import { isAtWork } from "../compare/group";
+import { tell } from "../shell/messages";
+import { useApp } from "../store/store";
+
+/** A replay of a run: its branch, and its run as it was when it was asked for. */
+export interface Replay {
+  branch: number;
+  run: Run;
+}
+
+/** Draw with a run, wherever in the conversation it is; null while it is fetched, or when it is not there. */
+export function useRun(runId: string): { run: Run | null; problem: string } {
+  const known = useApp(({ open, beside }) => open?.runs.get(runId) ?? [...beside.values()].map(({ runs }) => runs.get(runId)).find(Boolean) ?? null);
+  const [fetched, setFetched] = useState<Run | null>(null);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    let isCurrent = true;
+    setFetched(null);
+    setProblem("");
+    api.run(runId).then(
+      (run) => isCurrent && setFetched(run),
+      () => isCurrent && setProblem("There is no such answer in this conversation."),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [runId]);
+  return { run: known ?? fetched, problem };
+}
+
+/** Draw with the replays of a run, the newest first; null while they are fetched. */
+export function useReplays(runId: string): readonly Replay[] | null {
+  const branches = useApp(({ open }) => open?.branches);
+  const wanted = useMemo(() => [...(branches?.values() ?? [])].filter(({ kind }) => kind === "replay"), [branches]);
+  const key = wanted.map(({ number }) => number).join(" ");
+  const [found, setFound] = useState<readonly Replay[] | null>(null);
+  useEffect(() => {
+    let isCurrent = true;
+    Promise.all(wanted.map(async ({ number, runId: id }) => ({ branch: number, run: await api.run(id) }))).then(
+      (all) => isCurrent && setFound(all.filter(({ run }) => run.options.replayOf === runId).sort((a, b) => b.branch - a.branch)),
+      tell,
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [key, runId]);
+  return found;
+}
+
+/** Draw with how a replay differs from its original; asked again when the replay goes on or ends. */
+export function useDifference(original: Run, replay: Run | null): RunDifference | null {
+  const [found, setFound] = useState<RunDifference | null>(null);
+  const isEnded = replay !== null && !isAtWork(replay);
+  const id = replay?.id ?? "";
+  const at = replay?.updatedAt ?? 0;
+  useEffect(() => {
+    setFound(null);
+    if (!isEnded) return;
+    let isCurrent = true;
+    api.difference(original.id, id).then((difference) => isCurrent && setFound(difference), tell);
+    return () => {
+      isCurrent = false;
+    };
+  }, [original.id, id, isEnded, at]);
+  return found;
+}

@@ -1,0 +1,239 @@
+"""A model is sent the path of one branch, and nothing else: each request extends the one before it on that path."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from pilothouse.types.api import CompactionWish, ImageInput
+from pilothouse.types.branch_views import Retry
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext, ToolOutput
+from pilothouse.types.tool_names import RECALL
+from tests.support.branching import Branching, branching, calls, says
+from tests.support.chatting import ME
+from tests.support.extending import check_extends
+from tests.support.pictures import a_png
+from tests.support.scripted_endpoint import Reply
+from tests.support.tools import ToolOf, add_tools
+from tests.support.wire_writers import WIRES, Wire
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str | None:
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
+
+
+@pytest.fixture
+async def talk(home: Path, url: str | None) -> AsyncIterator[Branching]:
+    async with branching(home, url) as talk:
+        yield talk
+
+
+@pytest.mark.case("CHT-02", "NAM-14")
+@pytest.mark.parametrize("wire", WIRES)
+async def test_each_request_extends_the_one_before_it_on_its_path(home: Path, url: str | None, wire: Wire) -> None:
+    async with branching(home, url, wire) as talk:
+        thinks = [calls("think", '{"thoughts": "ünï 🚀"}', number, f"Round {number}.") for number in range(3)]
+        first = await talk.say("First 🚀", thinks[0], says("One."))
+        second = await talk.say("Second", says("Two."))
+        await talk.say("Second, but better", thinks[1], says("Two b."), instead_of=(await talk.message(second)).id)
+        await talk.say("Third there", says("Three b."))
+        await talk.choose(0)
+        third = await talk.say("Third here", thinks[2], says("Three."))
+        talk.answer(says("Three, again."))
+        again = (await talk.chat.api.branches.retry(ME, third, Retry())).run_id
+        await talk.followed(again)
+        await talk.say("Fourth", says("Four."))
+        await talk.choose(1)
+        await talk.say("Fourth there", says("Four b."))
+        await talk.say("All anew", says("New."), instead_of=(await talk.message(first)).id)
+        await talk.say("And on", says("On."))
+        lengths = [len(await talk.check_extends(branch)) for branch in range(4)]
+        assert lengths == [3, 4, 4, 2]
+        sent = talk.sent(again)[-1]
+        assert [word in sent for word in ("Second", "Third here", "better", "Third there", "Three.")] == [
+            *(True, True, False, False, False)
+        ]
+
+
+async def test_an_edited_message_that_waited_reads_the_whole_answer_before_it(talk: Branching) -> None:
+    go = asyncio.Event()
+    add_tools(talk.chat.host, held(go))
+    talk.answer(calls("hold"), says("The first is done."), says("Old."), says("New."))
+    first = await talk.chat.send("First", allow=("hold",))
+    await talk.endpoint.until_asked()
+    queued = await talk.chat.send("Second, as it was")
+    edited = await talk.chat.send("Second, edited", instead_of=queued.item_id)
+    go.set()
+    for each in (first, queued, edited):
+        assert (await talk.chat.settled(each.run_id)).status == "completed"
+    # Both were answered, each on its own path, and each after the whole of the first answer.
+    bodies = [request.body for request in talk.endpoint.requests]
+    assert len(bodies) == 4
+    assert b"as it was" in bodies[2]
+    assert b"edited" not in bodies[2]
+    assert b"The first is done." in bodies[3]
+    assert b"as it was" not in bodies[3]
+    check_extends(bodies[1], bodies[2])
+    check_extends(bodies[1], bodies[3])
+    third = await talk.say("Third", says("Three."))
+    check_extends(bodies[3], talk.sent(third)[0].encode())
+
+
+def held(go: asyncio.Event) -> ToolOf:
+    """Return a tool that ends when it may."""
+
+    async def action(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
+        await go.wait()
+        return ToolOutput(text="Held.")
+
+    return ToolOf("hold", action)
+
+
+FAILS = Reply(status=400, body=b'{"error": {"message": "no such thing"}}')
+
+
+async def failed(talk: Branching, text: str) -> str:
+    """Send a message whose answer fails; return its run."""
+    talk.answer(FAILS)
+    run = await talk.chat.say(text)
+    assert run.status == "failed"
+    return run.id
+
+
+async def test_what_was_said_late_and_with_a_later_message_in_view_is_no_part_of_an_earlier_place(
+    talk: Branching,
+) -> None:
+    first = await failed(talk, "First")
+    second = await talk.say("A secret of this branch", says("I keep it."))
+    await talk.chat.api.runs.resume(ME, first)
+    await talk.followed(first, says("Late words, about the secret."))
+    # The second message is replaced: whoever read it is not part of what comes before it.
+    run = await talk.say("Another second", says("Fine."), instead_of=(await talk.message(second)).id)
+    (sent,) = talk.sent(run)
+    assert "secret" not in sent
+    await talk.say("Third", says("Fine."))
+    await talk.check_extends(1, but=first)
+
+
+async def test_a_run_that_is_resumed_late_adds_nothing_to_branches_that_went_on_without_it(talk: Branching) -> None:
+    first = await failed(talk, "First")
+    second = await talk.say("Second", says("Two."))
+    await talk.say("Second b", says("Two b."), instead_of=(await talk.message(second)).id)
+    await talk.chat.api.runs.resume(ME, first)
+    await talk.followed(first, says("Late words."))
+    run = await talk.say("Third b", says("Three b."))
+    await talk.check_extends(1, but=first)
+    assert "Late words." not in talk.sent(run)[-1]
+    await talk.choose(0)
+    run = await talk.say("Third", says("Three."))
+    assert "Late words." in talk.sent(run)[-1]
+    await talk.check_extends(0, but=first)
+
+
+async def test_a_summary_on_one_branch_does_not_reach_the_other_and_nothing_is_recalled_from_there(
+    talk: Branching,
+) -> None:
+    await talk.say("The harbour is blue", says("Blue."))
+    second = await talk.say("The key is under the mat", says("Noted."))
+    await talk.say("The key is nowhere", says("Odd."), instead_of=(await talk.message(second)).id)
+    talk.answer(says("They spoke of a blue harbour."))
+    summed = await talk.chat.api.runs.compact(ME, talk.chat.id, CompactionWish())
+    assert (summed.branch, (await talk.chat.settled(summed.run_id)).status) == (1, "completed")
+    run = await talk.say("What colour?", calls(RECALL, '{"pattern": "key|harbour"}'), says("Blue."))
+    sent = talk.sent(run)
+    assert "They spoke of a blue harbour." in sent[0]
+    assert "under the mat" not in sent[-1]
+    assert "The key is nowhere" in sent[-1], "it is recalled"
+    talk.answer(calls(RECALL, f'{{"item": {(await talk.message(second)).position}}}', 2), says("None."))
+    run = await talk.say("Look it up")
+    assert "under the mat" not in talk.sent(run)[-1]
+    await talk.choose(0)
+    run = await talk.say("And here?", says("Here."))
+    assert [text in talk.sent(run)[0] for text in ("They spoke of", "under the mat", RECALL)] == [False, True, False]
+    await talk.check_extends(0)
+
+
+async def test_results_of_another_branch_cannot_be_read(talk: Branching) -> None:
+    async def gives(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
+        return ToolOutput(text="The safe is behind the clock.")
+
+    add_tools(talk.chat.host, ToolOf("look", gives))
+    first = await talk.say("First", says("One."))
+    await talk.say("Look", calls("look"), says("Seen."), allow=("look",))
+    (call,) = await talk.chat.items("tool_call")
+    asked = calls("read_tool_result", f'{{"id": "r{call.position}"}}', 1)
+    here = await talk.say("Read it", asked, says("Read."))
+    assert talk.sent(here)[-1].count("behind the clock") == 2
+    there = await talk.say("Read it there", asked, says("No."), after=first)
+    assert "behind the clock" not in talk.sent(there)[-1]
+    assert "There is no result" in talk.sent(there)[-1]
+
+
+async def test_pictures_and_documents_stay_in_an_edit_and_in_another_answer(talk: Branching) -> None:
+    data = base64.b64encode(a_png(40)).decode()
+    picture = ImageInput(media_type="image/png", data=data, name="seen.png")
+    first = await talk.say("Look", says("Nice."), images=(picture,))
+    message = await talk.message(first)
+    edited = await talk.say("Look again", says("Nicer."), instead_of=message.id)
+    other = base64.b64encode(a_png(60, number=7)).decode()
+    both = await talk.say(
+        "Both",
+        says("Two."),
+        instead_of=message.id,
+        images=(ImageInput(media_type="image/png", data=other, name="other.png"),),
+    )
+    without = await talk.say("Without", says("Gone."), instead_of=message.id, keep_attachments=False)
+    talk.answer(says("Nicest."))
+    again = await talk.followed((await talk.chat.api.branches.retry(ME, both, Retry())).run_id)
+    found = {run: (data in talk.sent(run)[0], other in talk.sent(run)[0]) for run in (edited, both, without, again)}
+    assert found == {edited: (True, False), both: (True, True), without: (False, False), again: (True, True)}
+    for branch in range(1, 5):
+        await talk.choose(branch)
+        await talk.say(f"On {branch}", says("Yes."))
+        await talk.check_extends(branch)
+
+
+async def test_hidden_messages_and_answers_are_not_sent_and_come_back(talk: Branching) -> None:
+    first = await talk.say("Blue message", calls("think", '{"thoughts": "blue thought"}'), says("Blue answer."))
+    second = await talk.say("Red message", says("Red answer."))
+    items = await talk.chat.items()
+    answer = next(item for item in items if item.kind == "response" and item.run_id == first and item.text)
+    hidden = await talk.chat.api.branches.hide(ME, answer.id)
+    assert len(hidden.item_ids) == 3, "the call and its result go with the words"
+    await talk.chat.api.branches.hide(ME, (await talk.message(second)).id)
+    sent = talk.sent(await talk.say("Go on", says("On.")))[0]
+    assert [
+        text in sent for text in ("Blue message", "blue thought", "Blue answer.", "Red message", "Red answer.")
+    ] == [*(True, False, False, False, True)]
+    await talk.chat.api.branches.hide(ME, (await talk.message(first)).id)
+    sent = talk.sent(await talk.say("Go on again", says("On.")))[0]
+    assert "Blue message" not in sent
+    assert "The person hid the message that this answers." in sent
+    for item_id in (answer.id, (await talk.message(first)).id, (await talk.message(second)).id):
+        await talk.chat.api.branches.show(ME, item_id)
+    sent = talk.sent(await talk.say("And all?", says("All.")))[0]
+    assert all(text in sent for text in ("Blue message", "blue thought", "Blue answer.", "Red message", "Red answer."))
+    assert "The person hid" not in sent
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_every_wire_takes_a_conversation_whose_only_message_is_hidden(home: Path, wire: Wire) -> None:
+    async with branching(home, None, wire) as talk:
+        first = await talk.say("Zanzibar", calls("think", '{"thoughts": "so"}'), says("Answer."))
+        message = await talk.message(first)
+        await talk.chat.api.branches.hide(ME, message.id)
+        await talk.say("Second", says("Two."))
+        await talk.say("Third", says("Three."))
+        bodies = [request.body for request in talk.endpoint.requests[2:]]
+        assert all(b"Zanzibar" not in body and b"Answer." in body for body in bodies)
+        (answer,) = [item for item in await talk.chat.items("response") if item.run_id == first and item.text]
+        await talk.chat.api.branches.hide(ME, answer.id)
+        last = await talk.say("Fourth", says("Four."))
+        assert "Answer." not in talk.sent(last)[0]
+        assert "The person hid" not in talk.sent(last)[0]

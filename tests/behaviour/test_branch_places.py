@@ -1,0 +1,128 @@
+"""Todos, permissions, private data and budgets are those of the path: what happened on another branch does not count."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from pilothouse.types.access import Access, Effect
+from pilothouse.types.api import Answer, ConfigPatch
+from pilothouse.types.branch_views import Retry
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext, ToolOutput
+from pilothouse.types.todos import Todo, TodoInput
+from tests.support.branching import Branching, branching, calls, says
+from tests.support.chatting import ME
+from tests.support.tools import ToolOf, add_tools
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def talk(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Branching]:
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    async with branching(home, url) as talk:
+        yield talk
+
+
+def writes(*titles: str) -> str:
+    listed = ", ".join(
+        f'{{"id": {place}, "title": "{title}", "status": "not-started"}}' for place, title in enumerate(titles, 1)
+    )
+    return f'{{"operation": "write", "todoList": [{listed}]}}'
+
+
+async def todos(talk: Branching, branch: int | None = None) -> list[str]:
+    snapshot = await talk.chat.api.conversations.get(ME, talk.chat.id, 500, branch)
+    return [todo.title for todo in snapshot.todos.todos]
+
+
+async def test_a_branch_begins_with_the_todos_of_its_place_and_has_its_own_from_then_on(talk: Branching) -> None:
+    tool = "todo_operations"
+    await talk.say("Plan", calls(tool, writes("Paint the door"), 1), says("Planned."))
+    second = await talk.say("More", calls(tool, writes("Paint the door", "Mow the lawn"), 2), says("More."))
+    assert await todos(talk) == ["Paint the door", "Mow the lawn"]
+    await talk.say("Something else", says("Fine."), instead_of=(await talk.message(second)).id)
+    assert (await todos(talk), await todos(talk, 0)) == (["Paint the door"], ["Paint the door", "Mow the lawn"])
+    await talk.chat.api.todos.put(ME, talk.chat.id, TodoInput(todos=(Todo(1, "Rest"),)))
+    assert (await todos(talk), await todos(talk, 0)) == (["Rest"], ["Paint the door", "Mow the lawn"])
+    run = await talk.say("What is to do?", says("Rest."))
+    assert "Rest" in talk.sent(run)[0]
+    assert "Mow the lawn" not in talk.sent(run)[0]
+    await talk.check_extends(1)
+    # A branch of the branch begins with what the person wrote there.
+    await talk.say("And on", says("On."), instead_of=(await talk.message(run)).id)
+    assert await todos(talk, 2) == ["Rest"]
+    await talk.choose(0)
+    assert [todo.title for todo in (await talk.chat.api.todos.get(ME, talk.chat.id)).todos] == [
+        *("Paint the door", "Mow the lawn")
+    ]
+
+
+async def open_questions(talk: Branching, branch: int | None = None) -> list[Item]:
+    snapshot = await talk.chat.api.conversations.get(ME, talk.chat.id, 500, branch)
+    return [item for item in snapshot.items if item.kind == "question" and item.status == "waiting"]
+
+
+async def test_what_was_allowed_at_a_question_counts_on_the_paths_that_it_stands_on(talk: Branching) -> None:
+    tool = ToolOf("files__read", server="Files")
+    add_tools(talk.chat.host, tool)
+    first = await talk.say("First", says("One."))
+    second = await talk.say("Read", calls("files__read", number=1), says("Read."))
+    (question,) = await open_questions(talk)
+    await talk.chat.api.questions.answer(ME, question.id, Answer(choice="conversation"))
+    await talk.followed(second)
+    third = await talk.say("Once more", calls("files__read", number=2), says("Read."))
+    assert (await talk.chat.api.runs.get(ME, third)).status == "completed", "it was allowed for the conversation"
+    # After the question: the same holds.
+    await talk.say(
+        "Beside it", calls("files__read", number=3), says("Read."), instead_of=(await talk.message(third)).id
+    )
+    assert not await open_questions(talk)
+    # Before the question nobody had allowed anything.
+    before = await talk.say("Read there", calls("files__read", number=4), says("Read."), after=first)
+    assert (await talk.chat.api.runs.get(ME, before)).status == "waiting"
+    assert len(tool.calls) == 3
+    (question,) = await open_questions(talk)
+    await talk.chat.api.questions.answer(ME, question.id, Answer(choice="deny"))
+    await talk.chat.settled(before)
+
+
+async def test_private_data_of_one_branch_is_not_held_against_another(talk: Branching, home: Path) -> None:
+    async def reads(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
+        return ToolOutput(text="The code is 8123.")
+
+    notes, post = ToolOf("notes__read", reads, server="Notes"), ToolOf("post__send", server="Post")
+    notes.touching = lambda _given, _context: Access(
+        operation="notes.read", brings=frozenset({"private"}), source="server:Notes"
+    )
+    sends: frozenset[Effect] = frozenset({"sends"})
+    post.touching = lambda _given, _context: Access(
+        operation="post.send", effects=sends, destination="Post", payload_bytes=9
+    )
+    add_tools(talk.chat.host, notes, post)
+    allowed = {"tool": "post.send", "definition": post.grant_key, "sources": []}
+    rules = [{"id": "post", "verdict": "allow", "pattern": allowed}, {"id": "all", "verdict": "allow", "pattern": {}}]
+    (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
+    first = await talk.say("First", says("One."))
+    await talk.say("Read my notes", calls("notes__read", number=1), says("Read."))
+    sent = await talk.say("Send", calls("post__send", number=2), says("Sent."))
+    (question,) = await open_questions(talk)
+    assert question.raw["rule"] == "leaving"
+    await talk.chat.api.questions.answer(ME, question.id, Answer(choice="deny"))
+    await talk.chat.settled(sent)
+    there = await talk.say("Send there", calls("post__send", number=3), says("Sent."), after=first)
+    assert (await talk.chat.api.runs.get(ME, there)).status == "completed", "nothing private was read on this path"
+    assert len(post.calls) == 1
+
+
+async def test_another_answer_has_the_budget_of_a_message_of_its_own(talk: Branching) -> None:
+    await talk.chat.api.settings.update(ME, ConfigPatch(run_token_budget=100_000))
+    spends = Branching.spending(60_000)
+    first = await talk.say("First", spends)
+    again = await talk.chat.api.branches.retry(ME, first, Retry())
+    talk.answer(spends)
+    await talk.followed(again.run_id)
+    assert (await talk.chat.api.runs.get(ME, again.run_id)).status == "completed"
