@@ -373,6 +373,8 @@ async def test_a_switch_leaves_the_arrows_under_the_pointer(chat: Chat, studio: 
     await expect(versions).to_have_text("2 of 2")
     await chat.finished()
     await versions.evaluate("element => element.scrollIntoView({ block: 'center' })")
+    # Once what came into view has its height.
+    await versions.hover()
     before = await versions.bounding_box()
     for name, count in (("Previous version", "1 of 2"), ("Next version", "2 of 2")):
         await versions.get_by_role("button", name=name).click()
