@@ -66,12 +66,6 @@ function stepped(key: string, at: number, count: number): number | null {
   return key === "End" ? count - 1 : null;
 }
 
-/** Show a replay beside what it replays. */
-async function goToReplay({ number, runId }: BranchNode): Promise<void> {
-  const { conversationId, options } = await api.run(runId);
-  if (options.replayOf) navigate(replayPath(conversationId, options.replayOf, number));
-}
-
 function Tree({ tree }: { tree: BranchTree }) {
   const shown = useApp((state) => state.open?.branch ?? 0);
   const rows = treeRows(tree.branches);
