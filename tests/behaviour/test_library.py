@@ -97,7 +97,7 @@ async def test_a_program_compares_branches_hides_and_copies(home: Path, tmp_path
         assert (await chat.hide(message)).item_ids == (message.id,)
         assert (await chat.show(message.id)).hidden is False
         left = await chat.left_behind(answers[0])
-        assert (len(left.runs), left.files_count) == (4, 0)
+        assert (left.runs_count, left.files_count) == (4, 0)
         assert (await chat.put_files_back(answers[0])).undone == ()
         made = await chat.copy(branched)
         assert (await made.info()).title == "Which? (branch)"

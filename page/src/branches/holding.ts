@@ -16,22 +16,25 @@ export function holdPlace(name: string, direction: Direction): void {
 
 /** Once another path is shown, keep the arrows that led to it where they were, and the focus on them; whoever is at its end
  * by then follows it. */
-export function usePlaceHeld(branch: number, scroller: HTMLElement | null, { letGo, onScroll }: Pick<Follow, "letGo" | "onScroll">): void {
+export function usePlaceHeld(branch: number, scroller: HTMLElement | null, hold: Follow["hold"]): void {
   useLayoutEffect(() => {
     if (!held || !scroller) return;
     const { name, top, direction } = held;
     held = null;
-    letGo();
+    const release = hold();
     const settle = () => {
       const now = find(name);
       if (now) scroller.scrollTop += now.getBoundingClientRect().top - top;
       return now;
     };
     settle()?.querySelector<HTMLElement>(`[data-direction=${direction}]`)?.focus({ preventScroll: true });
-    // What came into view has its height by then.
+    // What comes into view finds its height, and what comes into view by that.
     whenDrawn(() => {
       settle();
-      onScroll();
+      whenDrawn(() => {
+        settle();
+        release();
+      });
     });
   }, [branch]);
 }
