@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from scripts import (  # noqa: E402
     approval_pictures,
+    branch_pictures,
     call_pictures,
     context_pictures,
     document_pictures,
@@ -300,6 +301,12 @@ async def pictures_of_a_large_result(studies: Studies) -> None:
         studio.server.close()
 
 
+async def pictures_of_branches(studies: Studies) -> None:
+    async with studies.context(LARGE) as context:
+        chat = await studies.studio.open(context)
+        await branch_pictures.take(chat, FOLDER / "passage", keep, {"laptop": LAPTOP, "phone": PHONE})
+
+
 async def pictures_of_the_web(studies: Studies) -> None:
     async with studies.context(LARGE) as context:
         await web_pictures.take(FOLDER / "web", context, keep)
@@ -328,6 +335,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "results": pictures_of_a_large_result,
     "documents": pictures_of_documents,
     "topics": pictures_of_topics,
+    "branches": pictures_of_branches,
     "web": pictures_of_the_web,
 }
 

@@ -6,7 +6,11 @@ import { inPast, inVain } from "../src/calls/past";
 import { holds, placeOf, rowsOf } from "../src/chat/rows";
 import { aCall, anApproval, anItem } from "./records";
 
-const rowsIn = (items: readonly Item[]) => rowsOf(items.map(({ id }) => id), new Map(items.map((item) => [item.id, item])), new Map());
+/** The lines without what can be done about an answer. */
+const rowsIn = (items: readonly Item[]) =>
+  rowsOf(items.map(({ id }) => id), new Map(items.map((item) => [item.id, item])), new Map())
+    .filter(({ kind }) => kind !== "foot")
+    .map((row) => ("foot" in row ? Object.fromEntries(Object.entries(row).filter(([name]) => name !== "foot")) : row) as typeof row);
 
 describe("what is done between two things that are said", () => {
   const said = (id: string, text: string, fields: object = {}) => anItem({ id, text, status: "completed", ...fields });

@@ -51,7 +51,7 @@ describe("changes of files", () => {
     const map = new Map(items.map((item) => [item.id, item]));
     const order = items.map((item) => item.id);
     const rows = (status: "running" | "completed") => rowsOf(order, map, new Map([["r_1", aRun({ id: "r_1", status })]]));
-    expect(rows("running").map((row) => row.kind)).toEqual(["activity", "item"]);
+    expect(rows("running").map((row) => row.kind)).toEqual(["activity", "item", "foot"]);
     expect(rows("completed").at(-1)).toEqual({ kind: "changes", key: "changes-r_1", runId: "r_1", itemIds: ["i_1"] });
     // That they were undone is told below, and moves nothing.
     map.set("i_3", anItem({ id: "i_3", kind: "notice", runId: "r_1", position: 3, data: { code: "undone" } }));

@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { UserMessageItem } from "../api/types";
 import type { Foot } from "../chat/rows";
 import chat from "../chat/Chat.module.css";
+import { ReplayItem } from "../replay/ReplayItem";
 import { CopyButton } from "../shell/CopyButton";
 import { BranchIcon, DotsIcon, EyeOffIcon, NewWindowIcon, RetryIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
@@ -84,9 +85,11 @@ function More({ runId, itemId }: { runId: string; itemId: string | null }) {
         </Tooltip>
       </Menu.Target>
       <Menu.Dropdown>
+        <ReplayItem runId={runId} />
         <Menu.Item leftSection={<NewWindowIcon size={15} />} onClick={() => void copyInto(runId).catch(tell)}>
           Branch into a new conversation
         </Menu.Item>
+        <ReplayItem runId={runId} />
         {itemId && (
           <Menu.Item leftSection={<EyeOffIcon size={15} />} onClick={() => void hideWithUndo(itemId, "answer").catch(tell)}>
             Hide from models

@@ -61,7 +61,7 @@ export function Arrows({ message, what }: { message: UserMessageItem | undefined
     );
   };
   return (
-    <span role="group" aria-label={group} className={classes.arrows} data-place={name} onKeyDown={onKeyDown}>
+    <span role="group" aria-label={`${group}: ${at + 1} of ${all.length}`} className={classes.arrows} data-place={name} onKeyDown={onKeyDown}>
       {arrow("previous")}
       <UnstyledButton className={classes.count} aria-label={`${title} ${at + 1} of ${all.length}. Show all branches`} onClick={openTree}>
         {at + 1} of {all.length}

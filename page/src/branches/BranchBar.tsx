@@ -16,7 +16,7 @@ function NewBranch() {
   return (
     <div className={classes.bar} role="status">
       <BranchIcon size={16} />
-      <span>New branch from here: your next message goes on after this answer. What followed stays as it is.</span>
+      <span>New branch from here. What followed stays as it is.</span>
       <Button size="compact-sm" variant="default" onClick={() => branchFrom(null)}>
         Cancel
       </Button>

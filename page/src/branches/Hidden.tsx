@@ -1,10 +1,20 @@
 import { Button } from "@mantine/core";
 import { EyeOffIcon } from "../shell/icons";
+import { useApp } from "../store/store";
+import { Arrows } from "./Arrows";
 import classes from "./Branches.module.css";
 import { showAgain } from "./hiding";
 
+interface HiddenProps {
+  itemId: string;
+  /** The message that was hidden, or that was answered. */
+  messageId: string | null;
+  isMessage: boolean;
+}
+
 /** What the person hid, in one line. */
-export function Hidden({ itemId, isMessage }: { itemId: string; isMessage: boolean }) {
+export function Hidden({ itemId, messageId, isMessage }: HiddenProps) {
+  const message = useApp((state) => state.open?.items.get(messageId ?? ""));
   return (
     <div className={classes.hidden} data-own={isMessage || undefined}>
       <EyeOffIcon size={15} />
@@ -12,6 +22,7 @@ export function Hidden({ itemId, isMessage }: { itemId: string; isMessage: boole
       <Button size="compact-xs" variant="subtle" onClick={() => showAgain(itemId)}>
         Show again
       </Button>
+      <Arrows message={message?.kind === "user_message" ? message : undefined} what={isMessage ? "message" : "answer"} />
     </div>
   );
 }

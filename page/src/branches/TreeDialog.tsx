@@ -6,6 +6,7 @@ import { errorText } from "../api/client";
 import type { BranchNode, BranchTree } from "../api/types";
 import { Loading } from "../shell/Standstill";
 import { tell } from "../shell/messages";
+import { goToReplay } from "../replay/going";
 import { goToBranch } from "../store/branching";
 import { useApp } from "../store/store";
 import { closeTree, useTreeOpened } from "./opened";
@@ -73,7 +74,7 @@ function Tree({ tree }: { tree: BranchTree }) {
   useEffect(() => list.current?.querySelector<HTMLElement>("[tabindex='0']")?.focus(), []);
   const choose = (node: BranchNode) => {
     closeTree();
-    goToBranch(node.number).catch(tell);
+    (node.kind === "replay" ? goToReplay(node) : goToBranch(node.number)).catch(tell);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const items = [...(list.current?.querySelectorAll<HTMLElement>("[role=treeitem]") ?? [])];

@@ -14,7 +14,7 @@ export async function hideWithUndo(itemId: string, what: "message" | "answer"): 
   await branchesApi.hide(itemId);
   notifications.show({
     id: `hidden-${itemId}`,
-    message: <UndoToast said={`Hidden. Models are not sent this ${what} any more.`} onUndo={() => showAgain(itemId)} />,
+    message: <UndoToast said={`Hidden: models are not sent this ${what}.`} onUndo={() => showAgain(itemId)} />,
     autoClose: 12_000,
     withCloseButton: true,
   });

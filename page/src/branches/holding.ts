@@ -1,5 +1,5 @@
 import { useLayoutEffect } from "react";
-import { whenDrawn } from "../chat/useFollow";
+import { whenDrawn, type Follow } from "../chat/useFollow";
 
 export type Direction = "previous" | "next";
 
@@ -14,20 +14,27 @@ export function holdPlace(name: string, direction: Direction): void {
   held = top === undefined ? null : { name, top, direction };
 }
 
-/** Once another path is shown, keep the arrows that led to it where they were, and the focus on them. */
-export function usePlaceHeld(branch: number, scroller: HTMLElement | null, letGo: () => void): void {
+/** Once another path is shown, keep the arrows that led to it where they were, and the focus on them; whoever is at its end
+ * by then follows it. */
+export function usePlaceHeld(branch: number, scroller: HTMLElement | null, hold: Follow["hold"]): void {
   useLayoutEffect(() => {
     if (!held || !scroller) return;
     const { name, top, direction } = held;
     held = null;
-    letGo();
+    const release = hold();
     const settle = () => {
       const now = find(name);
       if (now) scroller.scrollTop += now.getBoundingClientRect().top - top;
       return now;
     };
     settle()?.querySelector<HTMLElement>(`[data-direction=${direction}]`)?.focus({ preventScroll: true });
-    // What came into view has its height by then.
-    whenDrawn(settle);
+    // What comes into view finds its height, and what comes into view by that.
+    whenDrawn(() => {
+      settle();
+      whenDrawn(() => {
+        settle();
+        release();
+      });
+    });
   }, [branch]);
 }

@@ -38,7 +38,7 @@ const kinds: Record<NonNullable<BranchNode["kind"]>, string> = {
 };
 
 /** Return how a branch came about. */
-export const kindWords = ({ kind }: Pick<BranchNode, "kind">) => (kind ? kinds[kind] : "The first way");
+export const kindWords = ({ kind }: Pick<BranchNode, "kind">) => (kind ? kinds[kind] : "First branch");
 
 const states: Partial<Record<BranchNode["status"], string>> = {
   queued: "waits for its turn",

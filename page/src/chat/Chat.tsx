@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { Dock } from "../approvals/Dock";
 import { Comparison } from "../compare/Comparison";
 import { useComparison } from "../compare/useComparison";
@@ -8,10 +8,12 @@ import { BranchBar } from "../branches/BranchBar";
 import { useKeepingLedger } from "../context/useLedger";
 import { Composer } from "../composer/Composer";
 import shell from "../shell/App.module.css";
-import { navigate, useRoute } from "../shell/router";
+import { tell } from "../shell/messages";
+import { branchPath, navigate, useRoute } from "../shell/router";
 import { ServerGone } from "../shell/ServerGone";
 import { Loading } from "../shell/Standstill";
-import { useApp } from "../store/store";
+import { goToBranch } from "../store/branching";
+import { getState, useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { EmptyState } from "./EmptyState";
 import { Timeline } from "./Timeline";
@@ -29,6 +31,14 @@ function Missing({ message }: { message: string }) {
   );
 }
 
+/** Show the path that the address names; where it names an item, that leads to its own. */
+function useNamedBranch(openId: string | null, branch: number | null): void {
+  useEffect(() => {
+    const { open } = getState();
+    if (openId && branch !== null && open && open.branch !== branch) goToBranch(branch, null, branchPath(openId, branch)).catch(tell);
+  }, [openId, branch]);
+}
+
 /** The conversation of the address: its timeline and the box for the next message. */
 export function Chat({ itemId }: { itemId: string | null }) {
   const route = useRoute();
@@ -39,6 +49,7 @@ export function Chat({ itemId }: { itemId: string | null }) {
   const problem = useApp((state) => state.openProblem);
   const group = useComparison();
   useKeepingLedger();
+  useNamedBranch(openId === wanted ? wanted : null, route.page === "chat" && !itemId ? route.branch : null);
   const isDeleted = useApp((state) => (state.open?.conversation.deletedAt ?? null) !== null);
   // A replay is no way on.
   const isReplay = useApp(({ open }) => open?.branches.get(open.branch)?.kind === "replay");

@@ -41,8 +41,12 @@ function Footer({ items, said, isTheEnd, foot }: FooterProps) {
   return (
     <div className={classes.footer} data-quiet data-shown={isTheEnd || undefined}>
       {foot && <AnswerActions foot={foot} said={said} itemId={itemId} model={id} />}
-      <span className={classes.quietly}>
-        {!foot && said && <CopyButton value={said} label="Copy answer" />}
+      {!foot && said && (
+        <span className={classes.quietly}>
+          <CopyButton value={said} label="Copy answer" />
+        </span>
+      )}
+      <span className={`${classes.quietly} ${classes.cost}`}>
         {[name, ...facts].filter(Boolean).join(" · ")}
       </span>
     </div>

@@ -154,10 +154,10 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
   const isLong = useRef(false);
   isLong.current ||= hasEarlier || rows.length > VIRTUAL_ABOVE;
   const sent = useApp((state) => state.sent);
-  const { isAtEnd, isHeld, onScroll, toEnd, letGo, onToggle } = useFollow(scroller, content, conversationId, sent);
+  const { isAtEnd, isHeld, onScroll, toEnd, letGo, hold, onToggle } = useFollow(scroller, content, conversationId, sent);
   const target = useTarget(itemId, letGo);
   const branch = useApp((state) => state.open?.branch ?? 0);
-  usePlaceHeld(branch, scroller, letGo);
+  usePlaceHeld(branch, scroller, hold);
   // Where the view ends earlier, its end is what one goes on from.
   useEffect(() => {
     if (until) toEnd();

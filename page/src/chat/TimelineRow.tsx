@@ -111,7 +111,7 @@ export const TimelineRow = memo(
     if (row.kind === "hidden")
       return (
         <div id={`item-${row.itemId}`} className={classes.row} data-target={holds(row, target) || undefined}>
-          <Hidden itemId={row.itemId} isMessage={row.isMessage} />
+          <Hidden itemId={row.itemId} messageId={row.messageId} isMessage={row.isMessage} />
         </div>
       );
     if (row.kind === "activity") {

@@ -17,7 +17,7 @@ export interface Foot {
 export type Row =
   | { kind: "item"; key: string; itemId: string; more?: readonly string[]; foot?: Foot }
   | { kind: "foot"; key: string; foot: Foot }
-  | { kind: "hidden"; key: string; itemId: string; runId: string | null; isMessage: boolean }
+  | { kind: "hidden"; key: string; itemId: string; runId: string | null; messageId: string | null; isMessage: boolean }
   | { kind: "activity"; key: string; itemIds: readonly string[]; tells: boolean }
   | { kind: "changes"; key: string; runId: string; itemIds: readonly string[] }
   | { kind: "memories"; key: string; itemIds: readonly string[] }
@@ -164,10 +164,11 @@ function close(rows: Row[], foot: Foot, items: ReadonlyMap<string, Item>, run: R
 }
 
 /** Put a hidden item into the line of those that were hidden with it, or begin one. */
-function hide(rows: Row[], { id, runId, kind }: Item): void {
+function hide(rows: Row[], { id, runId, kind }: Item, foot: Foot | undefined): void {
   const isMessage = kind === "user_message";
+  const messageId = isMessage ? id : (foot?.messageId ?? null);
   const isThere = rows.some((row) => row.kind === "hidden" && !row.isMessage && row.runId === runId);
-  if (isMessage || !isThere) rows.push({ kind: "hidden", key: `hidden-${id}`, itemId: id, runId, isMessage });
+  if (isMessage || !isThere) rows.push({ kind: "hidden", key: `hidden-${id}`, itemId: id, runId, messageId, isMessage });
 }
 
 export interface Shown {
@@ -209,7 +210,7 @@ export function rowsOf(
   const rows: Row[] = [];
   for (const itemId of order) {
     const item = items.get(itemId);
-    if (item && hidden.has(itemId)) hide(rows, item);
+    if (item && hidden.has(itemId)) hide(rows, item, closing.get(item.runId ?? ""));
     else if (item && isDone(item)) act(rows, item, items);
     else if (!goesOn(rows, item) && !(item && isNothing(item))) rows.push({ kind: "item", key: itemId, itemId });
     const below = after.get(itemId);

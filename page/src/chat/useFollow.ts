@@ -24,6 +24,8 @@ export interface Follow {
   toEnd: () => void;
   /** Stay where the reader is, for a jump to somewhere else. */
   letGo: () => void;
+  /** Follow nothing until what is returned is called; then whoever is at the end does. */
+  hold: () => () => void;
   /** Hear of the button of something that is about to open or close: it must not move away under the pointer. */
   onToggle: (button: Element) => void;
 }
@@ -77,6 +79,15 @@ export function useFollow(
 
   const letGo = useCallback(() => follow(false), [follow]);
 
+  const hold = useCallback(() => {
+    follow(false);
+    toggling.current += 1;
+    return () => {
+      toggling.current -= 1;
+      follow(element !== null && isNear(element));
+    };
+  }, [element, follow]);
+
   /** Wait until what was opened has its height; a line that stays as it was, as with a menu, stops nobody. */
   const watch = useCallback(
     (button: Element, release: () => void) => {
@@ -129,5 +140,5 @@ export function useFollow(
     return () => observer.disconnect();
   }, [content, element, stick, conversationId]);
 
-  return { isAtEnd, isHeld, onScroll, toEnd, letGo, onToggle };
+  return { isAtEnd, isHeld, onScroll, toEnd, letGo, hold, onToggle };
 }

@@ -66,6 +66,8 @@ export const itemPath = (id: string, itemId: string, branch: number | null = nul
 /** The address of the replays of a run. */
 export const replayPath = (id: string, runId: string, branch: number | null = null) =>
   `${conversationPath(id)}?replay=${encodeURIComponent(runId)}${branch === null ? "" : `&with=${branch}`}`;
+/** The address of a path of a conversation. */
+export const branchPath = (id: string, branch: number) => `${conversationPath(id)}?branch=${branch}`;
 export const waitingPath = "/waiting";
 export const topicsPath = "/topics";
 export const topicPath = (id: string) => `/topic/${encodeURIComponent(id)}`;

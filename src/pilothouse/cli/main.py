@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from pilothouse.cli import garbage
 
 # Importing the app and reading arguments with it takes 0.3 s; `run` starts without it.
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ def main() -> None:
     try:
         _open_streams()
         _speak_utf8()
-        # Nothing that importing makes is garbage; looking for some as often as usual takes a tenth of the start.
-        gc.set_threshold(50_000, 10, 10)
+        garbage.begin()
         _refuse_bytes(sys.argv[1:])
         _perform(sys.argv[1:])
     except KeyboardInterrupt:
