@@ -27,7 +27,7 @@ const states: Partial<Record<Run["status"], string>> = {
 };
 
 /** How long it takes or took, and what. */
-function Facts({ runId }: { runId: string }) {
+function Facts({ runId, note }: { runId: string; note: string }) {
   const run = useApp(({ open }) => open?.runs.get(runId));
   const spent = useApp(({ open }) => spentOf(open, runId));
   if (!run) return null;
@@ -38,6 +38,7 @@ function Facts({ runId }: { runId: string }) {
       {state && <strong data-status={run.status}>{state}</strong>}
       <span>{isAtWork(run) ? <Elapsed since={run.createdAt * 1000} /> : seconds(took * 1000)}</span>
       {spent && <span>{spent}</span>}
+      {note && <span>{note}</span>}
     </p>
   );
 }
@@ -124,14 +125,14 @@ interface ColumnProps {
   member: Member;
   /** What it is called besides its model. */
   title?: string;
-  /** What stands below the model's name. */
-  note?: ReactNode;
+  /** What else is to be known of it, in a few words. */
+  note?: string;
   /** What can be done with it. */
   children?: ReactNode;
   isHidden?: boolean;
 }
 
-function Inner({ member, title, note, children, isHidden = false }: ColumnProps) {
+function Inner({ member, title, note = "", children, isHidden = false }: ColumnProps) {
   const { runId } = member;
   const name = useApp((state) => modelName(state, modelOf(state.open, state.open?.runs.get(runId))));
   const label = title ? `${title}: ${name}` : name;
@@ -141,16 +142,17 @@ function Inner({ member, title, note, children, isHidden = false }: ColumnProps)
         <div className={classes.names}>
           {title && <span className="ph-group-name">{title}</span>}
           <h2 className={classes.name}>{name}</h2>
-          {note}
-          <Facts runId={runId} />
+          <Facts runId={runId} note={note} />
         </div>
         <Stop runId={runId} name={name} />
       </header>
-      <Body runId={runId} label={label} />
-      <div className={classes.asked}>
-        <Dock itemId={null} />
+      <div className={classes.rest}>
+        <Body runId={runId} label={label} />
+        <div className={classes.asked}>
+          <Dock itemId={null} />
+        </div>
+        {children && <footer className={classes.foot}>{children}</footer>}
       </div>
-      {children && <footer className={classes.foot}>{children}</footer>}
     </section>
   );
 }
