@@ -29,7 +29,7 @@ const states: Partial<Record<Run["status"], string>> = {
 /** How long it takes or took, and what. */
 function Facts({ runId, note }: { runId: string; note: string }) {
   const run = useApp(({ open }) => open?.runs.get(runId));
-  const spent = useApp(({ open }) => spentOf(open, runId));
+  const spent = useApp(({ open }) => spentOf(open, runId).join("\n"));
   if (!run) return null;
   const took = run.updatedAt - run.createdAt;
   const state = states[run.status];
@@ -37,8 +37,9 @@ function Facts({ runId, note }: { runId: string; note: string }) {
     <p className={classes.facts}>
       {state && <strong data-status={run.status}>{state}</strong>}
       <span>{isAtWork(run) ? <Elapsed since={run.createdAt * 1000} /> : seconds(took * 1000)}</span>
-      {spent && <span>{spent}</span>}
-      {note && <span>{note}</span>}
+      {[...spent.split("\n"), note].filter(Boolean).map((fact) => (
+        <span key={fact}>{fact}</span>
+      ))}
     </p>
   );
 }
@@ -142,9 +143,9 @@ function Inner({ member, title, note = "", children, isHidden = false }: ColumnP
         <div className={classes.names}>
           {title && <span className="ph-group-name">{title}</span>}
           <h2 className={classes.name}>{name}</h2>
-          <Facts runId={runId} note={note} />
         </div>
         <Stop runId={runId} name={name} />
+        <Facts runId={runId} note={note} />
       </header>
       <div className={classes.rest}>
         <Body runId={runId} label={label} />
