@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { SearchHit } from "../src/api/types";
 import { Hit } from "../src/conversations/SearchHits";
 
-const hit = (similar: boolean, fields: Partial<SearchHit> = {}): SearchHit => ({
+const hit = (similar: boolean, more: Partial<SearchHit> = {}): SearchHit => ({
   conversationId: "c",
   itemId: "i",
   title: "Ships",
@@ -16,7 +16,7 @@ const hit = (similar: boolean, fields: Partial<SearchHit> = {}): SearchHit => ({
   branch: 0,
   offPath: false,
   hidden: false,
-  ...fields,
+  ...more,
 });
 
 describe("a hit", () => {
@@ -25,10 +25,12 @@ describe("a hit", () => {
     expect(renderToStaticMarkup(<Hit hit={hit(false)} />)).not.toContain("similar");
   });
 
-  it("in another branch says so, and leads there", () => {
-    const elsewhere = renderToStaticMarkup(<Hit hit={hit(false, { branch: 3, offPath: true })} />);
-    expect(elsewhere).toContain(">other branch</span>");
-    expect(elsewhere).toContain("/c/c?item=i&amp;branch=3");
-    expect(renderToStaticMarkup(<Hit hit={hit(false)} />)).not.toContain("other branch");
+  it("is marked where it is off the chosen branch or hidden, and leads to its branch only then", () => {
+    const away = renderToStaticMarkup(<Hit hit={hit(false, { branch: 2, offPath: true })} />);
+    expect(away).toContain(">other branch</span>");
+    expect(away).toContain("branch=2");
+    const shared = renderToStaticMarkup(<Hit hit={hit(false, { hidden: true })} />);
+    expect(shared).toContain(">hidden</span>");
+    expect(shared).not.toContain("branch=");
   });
 });

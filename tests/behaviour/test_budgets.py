@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pilothouse.library import chats
 from pilothouse.agent.history import history
+from pilothouse.library import chats
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, CompactionWish, ConfigPatch, ConversationPatch, ModelInput, NewConversation
 from pilothouse.types.conversations import ConversationSettings

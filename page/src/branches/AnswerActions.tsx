@@ -85,6 +85,7 @@ function More({ runId, itemId }: { runId: string; itemId: string | null }) {
         </Menu.Target>
       </Tooltip>
       <Menu.Dropdown>
+        <ReplayItem runId={runId} />
         <Menu.Item leftSection={<NewWindowIcon size={15} />} onClick={() => void copyInto(runId).catch(tell)}>
           Branch into a new conversation
         </Menu.Item>

@@ -2,11 +2,11 @@ import { Modal } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
 import { branchesApi } from "../api/branches";
-import { api, errorText } from "../api/client";
+import { errorText } from "../api/client";
 import type { BranchNode, BranchTree } from "../api/types";
 import { Loading } from "../shell/Standstill";
 import { tell } from "../shell/messages";
-import { navigate, replayPath } from "../shell/router";
+import { goToReplay } from "../replay/going";
 import { goToBranch } from "../store/branching";
 import { useApp } from "../store/store";
 import { closeTree, useTreeOpened } from "./opened";
@@ -64,12 +64,6 @@ function stepped(key: string, at: number, count: number): number | null {
   if (key === "ArrowUp") return Math.max(at - 1, 0);
   if (key === "Home") return 0;
   return key === "End" ? count - 1 : null;
-}
-
-/** Show a replay beside what it replays. */
-async function goToReplay({ number, runId }: BranchNode): Promise<void> {
-  const { conversationId, options } = await api.run(runId);
-  if (options.replayOf) navigate(replayPath(conversationId, options.replayOf, number));
 }
 
 function Tree({ tree }: { tree: BranchTree }) {

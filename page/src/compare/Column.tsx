@@ -1,17 +1,18 @@
-import { ActionIcon, Button, Tooltip } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useMemo, useRef, useState, type ReactNode } from "react";
 import { api } from "../api/client";
 import type { Run } from "../api/types";
 import { Dock } from "../approvals/Dock";
 import { Elapsed } from "../chat/Elapsed";
 import { Pending } from "../chat/Pending";
-import { rowsOf } from "../chat/rows";
+import { rowsOf, type Row } from "../chat/rows";
 import { TimelineRow } from "../chat/TimelineRow";
 import { useFollow } from "../chat/useFollow";
 import { seconds } from "../chat/words";
 import { ArrowDownIcon, StopIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { modelName } from "../shell/ModelSelector";
+import type { ConversationState } from "../store/conversation";
 import { DrawnBranch, useApp, useGetState } from "../store/store";
 import classes from "./Compare.module.css";
 import { itemsOf, modelOf, spentOf } from "./facts";
@@ -46,12 +47,29 @@ function Stop({ runId, name }: { runId: string; name: string }) {
   if (!isAtWork(run)) return null;
   const label = run.cancelRequested ? `Stopping ${name}…` : `Stop ${name}`;
   return (
-    <Tooltip label={label}>
-      <ActionIcon aria-label={label} disabled={run.cancelRequested} onClick={() => void api.cancelRun(runId).catch(tell)}>
-        <StopIcon size={18} />
-      </ActionIcon>
-    </Tooltip>
+    <Button
+      size="compact-xs"
+      variant="default"
+      leftSection={<StopIcon size={14} />}
+      aria-label={label}
+      disabled={run.cancelRequested}
+      onClick={() => void api.cancelRun(runId).catch(tell)}
+    >
+      {run.cancelRequested ? "Stopping…" : "Stop"}
+    </Button>
   );
+}
+
+/** Return the lines of a run; what can be done about an answer waits until one is gone on with. */
+function rowsIn(open: ConversationState, run: Run): Row[] {
+  const order = itemsOf(open, run.id).map(({ id }) => id);
+  const rows = rowsOf(order, open.items, new Map([[run.id, run]]), { hidden: open.hidden });
+  return rows.flatMap((row): Row[] => {
+    if (row.kind === "foot") return [];
+    if (row.kind !== "item") return [row];
+    const { foot: _, ...said } = row;
+    return [said];
+  });
 }
 
 /** What a run said and did, and how it ended; its end stays in view while the reader is there. */
@@ -65,7 +83,7 @@ function Body({ runId, label }: { runId: string; label: string }) {
     const { open } = now();
     const run = runs?.get(runId);
     if (!open || !run) return [];
-    return rowsOf(itemsOf(open, runId).map(({ id }) => id), open.items, new Map([[runId, run]]));
+    return rowsIn(open, run);
   }, [order, runs, now, runId]);
   const { isAtEnd, onScroll, toEnd, onToggle } = useFollow(scroller, content, runId, 0);
   const last = rows.at(-1);

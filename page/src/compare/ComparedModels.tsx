@@ -1,11 +1,15 @@
 import { ActionIcon, Button, Menu } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
+import { whenDrawn } from "../chat/useFollow";
 import { CheckIcon, CloseIcon, PlusIcon } from "../shell/icons";
 import { modelName } from "../shell/ModelSelector";
 import { focusComposer } from "../shell/start";
 import { setState, useApp } from "../store/store";
 import { choose, MOST_COMPARED } from "./actions";
 import classes from "./Compare.module.css";
+
+/** A dialog takes as long to go. */
+const LED_MS = 150;
 
 function Chosen({ id }: { id: string }) {
   const name = useApp((state) => modelName(state, id));
@@ -23,11 +27,15 @@ function Chosen({ id }: { id: string }) {
 function Choices({ compared }: { compared: readonly string[] }) {
   const models = useApp((state) => state.models.models);
   const [opened, setOpened] = useState(false);
-  // Once the box has its focus back from the menu that led here.
+  const list = useRef<HTMLDivElement>(null);
+  // Once what led here, a menu or the palette, has gone and given its focus back.
   useEffect(() => {
-    const timer = setTimeout(() => setOpened(true), 120);
+    const timer = setTimeout(() => setOpened(true), LED_MS);
     return () => clearTimeout(timer);
   }, []);
+  useEffect(() => {
+    if (opened) whenDrawn(() => list.current?.querySelector<HTMLElement>("[role=menuitemcheckbox]")?.focus());
+  }, [opened]);
   const isFull = compared.length >= MOST_COMPARED;
   return (
     <Menu position="top-start" width={300} closeOnItemClick={false} opened={opened} onChange={setOpened} onClose={focusComposer}>
@@ -38,7 +46,7 @@ function Choices({ compared }: { compared: readonly string[] }) {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{isFull ? `At most ${MOST_COMPARED} at once` : `Two or ${MOST_COMPARED} models answer side by side`}</Menu.Label>
-        <div className={classes.choices}>
+        <div ref={list} className={classes.choices}>
           {models.map(({ id, name, priceLabel }) => {
             const isChosen = compared.includes(id);
             return (

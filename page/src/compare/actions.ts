@@ -1,7 +1,6 @@
-import { branchesApi } from "../api/branches";
 import { currentModel } from "../shell/ModelSelector";
 import { changeSettings } from "../store/actions";
-import { fromSnapshot } from "../store/conversation";
+import { goToBranch } from "../store/branching";
 import { getState, setState } from "../store/store";
 import type { Group, Member } from "./group";
 import { stateOf, stopAll } from "./runs";
@@ -30,9 +29,8 @@ export function choose(modelId: string, isChosen: boolean): void {
 export async function goOnWith(conversationId: string, group: Group, member: Member): Promise<void> {
   await stopAll(group, member);
   const modelId = stateOf(getState(), member)?.runs.get(member.runId)?.options.modelId;
-  const snapshot = await branchesApi.choose(conversationId, member.branch);
-  settle(group.itemId, true);
   if (getState().open?.conversation.id !== conversationId) return;
-  setState({ open: fromSnapshot(snapshot) });
+  await goToBranch(member.branch);
+  settle(group.itemId, true);
   if (modelId && modelId !== currentModel(getState())?.id) await changeSettings({ modelId }, conversationId);
 }

@@ -1,7 +1,7 @@
 import { Button, Select, Textarea } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
-import type { ReplayWish, Run } from "../api/types";
+import type { Run } from "../api/types";
 import { newKey } from "../composer/drafts";
 import { Failure } from "../settings/Warning";
 import { currentModelId } from "../shell/ModelSelector";
@@ -9,21 +9,7 @@ import { Temperature } from "../shell/SettingFields";
 import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import classes from "./Replay.module.css";
-
-interface Draft {
-  modelId: string;
-  temperature: number | null;
-  systemPrompt: string;
-}
-
-/** Return what is wished otherwise than it was; what was left as it is, is left to the server. */
-export function wishOf(draft: Draft, usual: Draft): ReplayWish {
-  return {
-    modelId: draft.modelId,
-    ...(draft.temperature !== usual.temperature && { temperature: draft.temperature }),
-    ...(draft.systemPrompt !== usual.systemPrompt && { systemPrompt: draft.systemPrompt.trim() }),
-  };
-}
+import { wishOf, type Draft } from "./wish";
 
 interface FormProps {
   original: Run;

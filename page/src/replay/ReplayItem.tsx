@@ -7,7 +7,7 @@ import { useApp } from "../store/store";
 export function ReplayItem({ runId }: { runId: string }) {
   const id = useApp(({ open }) => open?.conversation.id ?? "");
   return (
-    <Menu.Item leftSection={<ReplayIcon size={16} />} onClick={() => navigate(replayPath(id, runId))}>
+    <Menu.Item leftSection={<ReplayIcon size={15} />} onClick={() => navigate(replayPath(id, runId))}>
       Replay with…
     </Menu.Item>
   );

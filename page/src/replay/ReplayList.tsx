@@ -3,7 +3,7 @@ import type { Run } from "../api/types";
 import { modelName } from "../shell/ModelSelector";
 import { useApp } from "../store/store";
 import classes from "./Replay.module.css";
-import { useRun, type Replay } from "./useReplays";
+import { useKnownRun, type Replay } from "./useReplays";
 import { wishWords } from "./words";
 
 const states: Partial<Record<Run["status"], string>> = {
@@ -25,8 +25,7 @@ interface RowProps {
 }
 
 function Row({ replay, isShown, onShow }: RowProps) {
-  const { run } = useRun(replay.run.id);
-  const now = run ?? replay.run;
+  const now = useKnownRun(replay.run.id) ?? replay.run;
   const name = useApp((state) => modelName(state, now.options.modelId ?? ""));
   const about = [wishWords(now), states[now.status], clock(now.createdAt)].filter(Boolean).join(" · ");
   return (

@@ -97,10 +97,10 @@ interface Props {
 }
 
 function Original({ conversationId, original, branch }: Omit<Props, "runId"> & { original: Run }) {
-  const replays = useReplays(original.id);
-  useBoth(conversationId, original, branch);
+  const replays = useReplays(original.id, branch);
   const model = useApp((state) => modelIn(state, original));
   const shown = useApp(({ open }) => (branch === null ? null : (open?.branches.get(branch)?.runId ?? null)));
+  useBoth(conversationId, original, shown ? branch : null);
   const text = useApp((state) => drawn(state, original.branch)?.items.get(original.messageItemId)?.text ?? "");
   const go = (to: number | null) => navigate(replayPath(conversationId, original.id, to));
   const isKnown = useApp((state) => drawn(state, original.branch)?.items.has(original.messageItemId) ?? false);

@@ -11,9 +11,17 @@ export interface Replay {
   run: Run;
 }
 
+/** Draw with a run as far as the page knows it: of a branch that is drawn, or of one that is under way elsewhere. */
+export function useKnownRun(runId: string): Run | null {
+  return useApp(({ open, beside }) => {
+    const drawn = [open, ...beside.values()].map((state) => state?.runs.get(runId)).find(Boolean);
+    return drawn ?? open?.elsewhere.get(runId) ?? null;
+  });
+}
+
 /** Draw with a run, wherever in the conversation it is; null while it is fetched, or when it is not there. */
 export function useRun(runId: string): { run: Run | null; problem: string } {
-  const known = useApp(({ open, beside }) => open?.runs.get(runId) ?? [...beside.values()].map(({ runs }) => runs.get(runId)).find(Boolean) ?? null);
+  const known = useKnownRun(runId);
   const [fetched, setFetched] = useState<Run | null>(null);
   const [problem, setProblem] = useState("");
   useEffect(() => {
@@ -31,8 +39,9 @@ export function useRun(runId: string): { run: Run | null; problem: string } {
   return { run: known ?? fetched, problem };
 }
 
-/** Draw with the replays of a run, the newest first; null while they are fetched. */
-export function useReplays(runId: string): readonly Replay[] | null {
+/** Draw with the replays of a run, the newest first; null while they are fetched. They are asked for again when another
+ * one of them is shown. */
+export function useReplays(runId: string, shown: number | null): readonly Replay[] | null {
   const branches = useApp(({ open }) => open?.branches);
   const wanted = useMemo(() => [...(branches?.values() ?? [])].filter(({ kind }) => kind === "replay"), [branches]);
   const key = wanted.map(({ number }) => number).join(" ");
@@ -46,7 +55,7 @@ export function useReplays(runId: string): readonly Replay[] | null {
     return () => {
       isCurrent = false;
     };
-  }, [key, runId]);
+  }, [key, runId, shown]);
   return found;
 }
 

@@ -63,11 +63,11 @@ export const conversationPath = (id: string) => `/c/${encodeURIComponent(id)}`;
 /** The address of an item; where its branch is known it need not be looked for. */
 export const itemPath = (id: string, itemId: string, branch: number | null = null) =>
   `${conversationPath(id)}?item=${encodeURIComponent(itemId)}${branch === null ? "" : `&branch=${branch}`}`;
-/** The address of a path of a conversation. */
-export const branchPath = (id: string, branch: number) => `${conversationPath(id)}?branch=${branch}`;
 /** The address of the replays of a run. */
 export const replayPath = (id: string, runId: string, branch: number | null = null) =>
   `${conversationPath(id)}?replay=${encodeURIComponent(runId)}${branch === null ? "" : `&with=${branch}`}`;
+/** The address of a path of a conversation. */
+export const branchPath = (id: string, branch: number) => `${conversationPath(id)}?branch=${branch}`;
 export const waitingPath = "/waiting";
 export const topicsPath = "/topics";
 export const topicPath = (id: string) => `/topic/${encodeURIComponent(id)}`;

@@ -99,6 +99,8 @@ class BranchService(Branches):
         wanted = tuple(dict.fromkeys(body.model_ids))
         if not 2 <= len(wanted) <= limits.COMPARED_MODELS:
             raise PilothouseError("bad_request", f"Choose two to {limits.COMPARED_MODELS} models to compare.")
+        # Before anything about models: of a conversation that is not theirs nobody learns more.
+        await self._records.conversation(owner, conversation_id)
         for model_id in wanted:
             await self._dependencies.model_source.open(model_id)
         first = await self._runs.prepared(owner, conversation_id, body.message)

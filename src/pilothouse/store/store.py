@@ -147,6 +147,7 @@ class Store:
     branch_nodes = _reads(branch_tree.nodes)
     following = _looks(branch_rows.following)
     leaving = _looks(branch_rows.leaving)
+    done_since = _reads(branch_rows.done_since)
     items_of_run = _reads(reading.items_of_run)
     hide = _joins(branch_rows.hide)
     item = _reads(reading.item)

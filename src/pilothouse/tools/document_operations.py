@@ -274,9 +274,21 @@ class DocumentReminders:
         self._documents = documents
         self._settings = settings
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        # Until when it is known that nobody has any.
+        self._none_until = 0.0
+
+    async def _none(self) -> bool:
+        """Return whether there are no documents at all; nothing of theirs is loaded for that."""
+        if self._documents.made is not None:
+            return False
+        if self._none_until < time.monotonic():
+            if await self._records.has_documents():
+                return False
+            self._none_until = time.monotonic() + limits.DOCUMENTS_KNOWN
+        return True
 
     async def _seen(self, conversation_id: str) -> tuple[Sequence[Document], int]:
-        if self._documents.made is None and not await self._records.has_documents():
+        if await self._none():
             return (), 0
         settings, documents = await self._settings.of(conversation_id), self._documents()
         place = (settings.topic_id, settings.working_directory, documents.changes)

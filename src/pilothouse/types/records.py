@@ -72,6 +72,16 @@ class Leaving(msgspec.Struct, frozen=True):
     waiting: Sequence[Run]
 
 
+class Done(msgspec.Struct, frozen=True):
+    """What runs have done since a place: the runs, oldest first, the files that stay changed, and the calls."""
+
+    runs: Sequence[Run]
+    # Those that were changed first at the beginning; and the runs that changed any.
+    files: Sequence[str]
+    changing: frozenset[str]
+    calls: Sequence[Item]
+
+
 class Briefing(msgspec.Struct, frozen=True):
     """What a run begins with, as of one moment."""
 
@@ -160,6 +170,9 @@ class Records(TopicRecords, Protocol):
 
     async def following(self, owner: str, run_id: str, *, itself: bool) -> Sequence[Run]:
         """Return the runs whose messages came after that of a run, in any branch, oldest first; itself, too, or not."""
+
+    async def done_since(self, owner: str, run_id: str, *, itself: bool) -> Done:
+        """Return what was done by the runs that follow one, in any branch; by itself, too, or not."""
 
     async def leaving(self, posting: Posting) -> Leaving:
         """Return what a message that makes a branch ends or leaves at work; raise where it cannot make one."""

@@ -174,8 +174,7 @@ async def open_host(
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
     async with AsyncExitStack() as stack:
         base = await _foundation(stack, home, url, brief=brief)
-        folder, config = base.home, base.config
-        authority = Authority(base)
+        folder, config, authority = base.home, base.config, Authority(base)
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
         known = Knowledge(stack, base, authority.guard, lambda *todos: service.topic_news.changed(*todos))  # noqa: PLW0108
