@@ -81,7 +81,9 @@ async def start(chat: Chat, form: Locator, model: str) -> None:
     await form.get_by_role("button", name="Start the replay").click()
 
 
-async def test_it_is_seen_live_beside_the_original_and_then_step_by_step(models: Models, chat: Chat, boat: Path) -> None:
+async def test_it_is_seen_live_beside_the_original_and_then_step_by_step(
+    models: Models, chat: Chat, boat: Path
+) -> None:
     hold = models.studio.hold()
     said = "High water is at 14:20. Leave two hours before it, not later."
     models.script("beta", ["I look at the tides.", TIDES], [{"text": said, **hold.after_each(23)}])
