@@ -75,7 +75,7 @@ async def ranks(tools: tuple[Tool, ...], questions: list[Json], meaning: Meaning
     Beside it, how long a search takes once all tools are known.
     """
     finder, found = SearchTools(meaning), []
-    await finder._meanings.known(tools, PATIENCE)
+    await finder._meanings().known(tools, PATIENCE)
     began = time.perf_counter()
     for question in questions:
         context = CallContext("c", "r", "i", None, (), False, tools=tools)

@@ -97,7 +97,7 @@ describe("keys", () => {
 
 describe("addresses", () => {
   it("name a conversation, an item in it, or a tab", () => {
-    expect(parseRoute("/c/c_1", "?item=i_2")).toEqual({ page: "chat", conversationId: "c_1", itemId: "i_2", branch: null });
+    expect(parseRoute("/c/c_1", "?item=i_2")).toEqual({ page: "chat", conversationId: "c_1", itemId: "i_2", branch: null, replay: null });
     expect(parseRoute("/c/c_1", "?item=i_2&branch=3")).toMatchObject({ itemId: "i_2", branch: 3 });
     expect(parseRoute("/c/c_1", "?branch=-1")).toMatchObject({ branch: null });
     expect(parseRoute("/settings/models")).toMatchObject({ page: "settings", tab: "models" });
@@ -241,6 +241,9 @@ describe("what a search found", () => {
     at: 0,
     foundHere,
     similar: false,
+    branch: 0,
+    offPath: false,
+    hidden: false,
   });
 
   it("names a conversation once, its title apart from its hits, and says how many are left", () => {

@@ -8,7 +8,9 @@ __version__ = "0.1.0"
 
 # Imported when first used: `import pilothouse` alone costs nothing.
 if TYPE_CHECKING:
-    from pilothouse.library import Answer, Chat, Host, Tools
+    from pilothouse.library import Host
+    from pilothouse.library.answers import Answer
+    from pilothouse.library.chats import Chat, Tools
     from pilothouse.library.models import Models
     from pilothouse.library.registries import Registries
     from pilothouse.library.replays import Replay
@@ -57,7 +59,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "library": ("Answer", "Chat", "Host", "Tools"),
+    "library": ("Host",),
+    "library.answers": ("Answer",),
+    "library.chats": ("Chat", "Tools"),
     "library.models": ("Models",),
     "library.registries": ("Registries",),
     "library.replays": ("Replay",),

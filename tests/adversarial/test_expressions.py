@@ -82,7 +82,7 @@ def uses() -> tuple[tuple[Use, ...], tuple[str, ...]]:
             translate("**?**?*.x"),
         ),
         "permissions.guarded_names:'|'.join((f'({fnmatch.translate(pattern)})' for pattern in patterns))": (
-            names_of_places._PATTERNS,
+            names_of_places._PATTERNS(),
         ),
         "cli.inline:sign + after": pairs,
         "cli.inline:before + sign + beyond": pairs,

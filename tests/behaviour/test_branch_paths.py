@@ -208,9 +208,9 @@ async def test_hidden_messages_and_answers_are_not_sent_and_come_back(talk: Bran
     assert len(hidden.item_ids) == 3, "the call and its result go with the words"
     await talk.chat.api.branches.hide(ME, (await talk.message(second)).id)
     sent = talk.sent(await talk.say("Go on", says("On.")))[0]
-    assert [text in sent for text in ("Blue message", "blue thought", "Blue answer.", "Red message", "Red answer.")] == [
-        *(True, False, False, False, True)
-    ]
+    assert [
+        text in sent for text in ("Blue message", "blue thought", "Blue answer.", "Red message", "Red answer.")
+    ] == [*(True, False, False, False, True)]
     await talk.chat.api.branches.hide(ME, (await talk.message(first)).id)
     sent = talk.sent(await talk.say("Go on again", says("On.")))[0]
     assert "Blue message" not in sent

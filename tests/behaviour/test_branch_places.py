@@ -12,12 +12,12 @@ from pilothouse.types.access import Access, Effect
 from pilothouse.types.api import Answer, ConfigPatch
 from pilothouse.types.branch_views import Retry
 from pilothouse.types.items import Item
-from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, ToolOutput
 from pilothouse.types.todos import Todo, TodoInput
 from tests.support.branching import Branching, branching, calls, says
 from tests.support.chatting import ME
 from tests.support.tools import ToolOf, add_tools
+
+SECRET = '{"text": "The code is 8123, and the key lies under the mat by the blue door."}'
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -77,7 +77,9 @@ async def test_what_was_allowed_at_a_question_counts_on_the_paths_that_it_stands
     third = await talk.say("Once more", calls("files__read", number=2), says("Read."))
     assert (await talk.chat.api.runs.get(ME, third)).status == "completed", "it was allowed for the conversation"
     # After the question: the same holds.
-    await talk.say("Beside it", calls("files__read", number=3), says("Read."), instead_of=(await talk.message(third)).id)
+    await talk.say(
+        "Beside it", calls("files__read", number=3), says("Read."), instead_of=(await talk.message(third)).id
+    )
     assert not await open_questions(talk)
     # Before the question nobody had allowed anything.
     before = await talk.say("Read there", calls("files__read", number=4), says("Read."), after=first)
@@ -89,29 +91,31 @@ async def test_what_was_allowed_at_a_question_counts_on_the_paths_that_it_stands
 
 
 async def test_private_data_of_one_branch_is_not_held_against_another(talk: Branching, home: Path) -> None:
-    async def reads(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
-        return ToolOutput(text="The code is 8123.")
-
-    notes, post = ToolOf("notes__read", reads, server="Notes"), ToolOf("post__send", server="Post")
-    notes.touching = lambda _given, _context: Access(
-        operation="notes.read", brings=frozenset({"private"}), source="server:Notes"
-    )
-    sends: frozenset[Effect] = frozenset({"sends"})
-    post.touching = lambda _given, _context: Access(
-        operation="post.send", effects=sends, destination="Post", payload_bytes=9
-    )
+    notes, post = ToolOf("notes__read", server="Notes"), ToolOf("post__send", server="Post")
+    anything: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
+    for tool in (notes, post):
+        access = Access(
+            operation=tool.qualified_name,
+            effects=anything,
+            destination=tool.server,
+            payload_bytes=9,
+            brings=frozenset({"private", "untrusted"}),
+            source=f"server:{tool.server}",
+        )
+        tool.touching = lambda _given, _context, access=access: access
     add_tools(talk.chat.host, notes, post)
     allowed = {"tool": "post.send", "definition": post.grant_key, "sources": []}
     rules = [{"id": "post", "verdict": "allow", "pattern": allowed}, {"id": "all", "verdict": "allow", "pattern": {}}]
     (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
     first = await talk.say("First", says("One."))
-    await talk.say("Read my notes", calls("notes__read", number=1), says("Read."))
-    sent = await talk.say("Send", calls("post__send", number=2), says("Sent."))
+    read = await talk.say("Read my notes", calls("notes__read", number=1), says("Read."), allow=("notes.*",))
+    assert (await talk.chat.api.runs.get(ME, read)).status == "completed"
+    sent = await talk.say("Send", calls("post__send", SECRET, 2), says("Sent."))
     (question,) = await open_questions(talk)
     assert question.raw["rule"] == "leaving"
     await talk.chat.api.questions.answer(ME, question.id, Answer(choice="deny"))
     await talk.chat.settled(sent)
-    there = await talk.say("Send there", calls("post__send", number=3), says("Sent."), after=first)
+    there = await talk.say("Send there", calls("post__send", SECRET, 3), says("Sent."), after=first)
     assert (await talk.chat.api.runs.get(ME, there)).status == "completed", "nothing private was read on this path"
     assert len(post.calls) == 1
 

@@ -73,9 +73,7 @@ async def test_a_question_on_one_branch_holds_up_no_other_and_can_still_be_answe
     assert await answers(chat, 1) == ["First", "One.", "Do not ask", "There.", "More there", "There, too."]
 
 
-async def test_a_message_behind_a_question_waits_in_its_branch_and_others_pass_it(
-    chat: Chat, tmp_path: Path
-) -> None:
+async def test_a_message_behind_a_question_waits_in_its_branch_and_others_pass_it(chat: Chat, tmp_path: Path) -> None:
     chat.write(["One.", [*held(tmp_path)[:2], *ASKS], "Answered.", "Four."])
     first = await chat.send("First")
     await chat.settled(first.run_id)
@@ -185,7 +183,8 @@ def comparison(chat: Chat, models: int, **fields: Any) -> Comparison:
     """Return a wish to compare so many models, which all wait for the same file."""
     names = [chat.script.parent / f"model-{number}.json" for number in range(models)]
     return Comparison(
-        message=NewMessage(text="Which is best?", **fields), model_ids=tuple(f"scripted:{_script(name)}" for name in names)
+        message=NewMessage(text="Which is best?", **fields),
+        model_ids=tuple(f"scripted:{_script(name)}" for name in names),
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pilothouse import library
 from pilothouse.agent.history import history
+from pilothouse.library import chats
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, CompactionWish, ConfigPatch, ConversationPatch, ModelInput, NewConversation
 from pilothouse.types.conversations import ConversationSettings
@@ -358,7 +358,7 @@ async def test_a_program_sums_up_attended_or_is_told_how_to_raise_the_budget(hom
     async with chatting(home, [SUMMED_UP, spends(10, "First.")]) as chat:
         await priced(chat, budget_per_day=11)
         await chat.say("Go")
-        lasting = library.Chat(chat.api, (await chat.snapshot()).conversation)
+        lasting = chats.Chat(chat.api, (await chat.snapshot()).conversation)
         with pytest.raises(PilothouseError, match="Raise it: pilothouse settings budget_per_day") as caught:
             await (await lasting.compact()).text()
         assert caught.value.code == "budget_reached"

@@ -18,6 +18,7 @@ from tests.support.package_indexes import indexes
 from tests.support.source import ROOT
 
 PATIENCE = 20.0
+BRANCHES = re.compile(r"<!-- branches example: tested from here -->\n```python\n(.*?)```", re.DOTALL)
 EXAMPLE = re.compile(r"<!-- library example: tested from here -->\n```python\n(.*?)```", re.DOTALL)
 
 
@@ -50,6 +51,57 @@ def test_the_example_of_the_readme_runs_as_it_stands(home: Path, tmp_path: Path)
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "Because of Rayleigh.\ncompleted, 7 tokens\n"
+
+
+def test_the_example_about_branches_in_the_guide_runs_as_it_stands(home: Path, tmp_path: Path) -> None:
+    set_default(home, tmp_path, ["A gull.", "At sea."])
+    text = (ROOT / "docs" / "guide" / "library.md").read_text(encoding="utf-8")
+    found = BRANCHES.search(text)
+    assert found is not None
+    done = subprocess.run(
+        [sys.executable, "-c", found[1]],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env=environment(home),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "A gull.",
+        "At sea.",
+        "A gull. 1",
+        "At sea. 2",
+        "[(0, None, 'Name a bird.'), (1, 'retry', 'Name a bird.'), (2, 'edit', 'What does it eat?')] 2",
+        "4 3",
+    ]
+
+
+async def test_a_program_compares_branches_hides_and_copies(home: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(["From the other."]))
+    async with Host(home) as host:
+        chat = await host.start(model=script(tmp_path, ["One.", "Two.", "Three."]))
+        answers = await chat.compare("Which?", [script(tmp_path, ["One.", "Two."]), f"scripted:{other}"])
+        assert [await each.text() for each in answers] == ["One.", "From the other."]
+        assert [each.branch for each in answers] == [0, 1]
+        await chat.choose(1)
+        assert [item.text for item in await chat.items() if item.kind == "response"] == ["From the other."]
+        await chat.choose(0)
+        first = await chat.send("More")
+        await first.text()
+        branched = await chat.branch(answers[0], "Otherwise", when_busy="stop")
+        await branched.text()
+        assert branched.branch == 2
+        [message, *_] = await chat.items()
+        assert (await chat.hide(message)).item_ids == (message.id,)
+        assert (await chat.show(message.id)).hidden is False
+        left = await chat.left_behind(answers[0])
+        assert (left.runs_count, left.files_count) == (4, 0)
+        assert (await chat.put_files_back(answers[0])).undone == ()
+        made = await chat.copy(branched)
+        assert (await made.info()).title == "Which? (branch)"
+        assert [item.text for item in await made.items() if item.kind == "user_message"] == ["Which?", "Otherwise"]
 
 
 def test_importing_the_package_costs_nothing() -> None:

@@ -392,13 +392,17 @@ async def test_a_replay_that_stopped_is_compared_as_far_as_it_came(desk: Replays
     chat = desk.chat
     chat.write([[echo("one")], [echo("two")], "Done."])
     run = await chat.say(allow=FAR)
-    again = await replayed(chat, run.id, model_id=another(chat, [[echo("elsewhere"), create("b.txt", "B")]]))
+    again = await replayed(
+        chat, run.id, model_id=another(chat, [[{"text": "Done."}, echo("elsewhere"), create("b.txt", "B")]])
+    )
     found = await compared(chat, run, again)
-    assert [step.differs for step in found.steps] == [("calls",), ("only_before",), ("only_before",)]
+    assert [step.differs for step in found.steps] == [("calls", "text"), ("only_before",), ("only_before",)]
     after = found.steps[0].after
     assert after is not None
     assert [call.status for call in after.calls] == ["not_recorded", "not_recorded"]
     assert "was not recorded" in found.after.stopped
+    # The same words, and it was not at its end.
+    assert found.before.answer == found.after.answer == "Done."
     assert not found.same_answer
     assert not (desk.folder / "b.txt").exists()
 

@@ -26,7 +26,7 @@ from tests.support.waiting import eventually
 BEFORE_THE_MODEL_IS_ASKED = 6
 # A round is an answer with one call and its result: one write, there and back; a look at the rules when the call is
 # decided about and one when its permit is used up; the steps of the call in one record.
-HAND_OVERS, LOOKS_AT_FILES, RECORDS = 2, 2, 1
+HAND_OVERS, LOOKS_AT_FILES, RECORDS = 2, 1, 1
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, *names: str) -> list[str]:

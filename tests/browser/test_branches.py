@@ -274,6 +274,33 @@ async def test_an_answer_at_work_is_finished_first_or_stopped_as_the_person_says
     assert "cancelled" in {run["status"] for run in stopped}
 
 
+async def test_everything_up_to_an_answer_becomes_a_conversation_of_its_own(talk: Chat) -> None:
+    before = talk.conversation
+    await talk.answers.first.hover()
+    await talk.answers.first.get_by_role("button", name="More about this answer").click()
+    await talk.page.get_by_role("menuitem", name="Branch into a new conversation").click()
+    await shows(talk, "First question", "One.")
+    assert talk.conversation != before
+    await talk.ask("Something else")
+    await shows(talk, "First question", "One.", "Something else", "Two.")
+    await talk.go(f"/c/{before}")
+    await shows(talk, *FIRST)
+
+
+async def test_a_search_finds_what_stands_in_another_branch_and_leads_there(talk: Chat) -> None:
+    await edit(talk, "Second question", "About lighthouses")
+    await shows(talk, "First question", "One.", "About lighthouses", "Two.")
+    await talk.finished()
+    await talk.timeline.get_by_role("button", name="Previous version").click()
+    await shows(talk, *FIRST)
+    await talk.page.keyboard.press("Control+/")
+    await talk.page.keyboard.type("lighthouses")
+    hit = talk.page.get_by_role("navigation", name="Search results").get_by_role("link", name="About lighthouses")
+    await expect(hit).to_contain_text("other branch")
+    await hit.click()
+    await shows(talk, "First question", "One.", "About lighthouses", "Two.")
+
+
 async def test_a_link_to_an_item_of_another_branch_shows_its_path(talk: Chat) -> None:
     item = next(one["id"] for one in talk.snapshot()["items"] if one["text"] == "Two.")
     await edit(talk, "First question", "A better question")
@@ -373,6 +400,8 @@ async def test_a_switch_leaves_the_arrows_under_the_pointer(chat: Chat, studio: 
     await expect(versions).to_have_text("2 of 2")
     await chat.finished()
     await versions.evaluate("element => element.scrollIntoView({ block: 'center' })")
+    # Once what came into view has its height.
+    await versions.hover()
     before = await versions.bounding_box()
     for name, count in (("Previous version", "1 of 2"), ("Next version", "2 of 2")):
         await versions.get_by_role("button", name=name).click()

@@ -165,7 +165,7 @@ async def test_columns_are_closed_and_opened_again_and_others_at_work_are_stoppe
 
     async def is_stopped() -> bool:
         path = f"/api/conversations/{chat.conversation}?branch=1"
-        return models.studio.server.get(path)["runs"][-1]["status"] == "cancelled"
+        return bool(models.studio.server.get(path)["runs"][-1]["status"] == "cancelled")
 
     await eventually(is_stopped, "the end of the other answer")
     await chat.timeline.get_by_role("button", name="Next answer").click()

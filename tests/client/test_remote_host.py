@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 import pytest
@@ -28,7 +28,7 @@ from pilothouse.types.api import ConfigPatch, ConversationPatch, ModelInput, New
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.feed import FeedEvent, Lagged
-from pilothouse.types.host import LOCAL_OWNER, ClientApi, all_verbs
+from pilothouse.types.host import LOCAL_OWNER, ClientApi, all_verbs, services
 from pilothouse.types.server_traffic import TrafficSwitch
 from pilothouse.types.servers import ConsentGiven, ImportRequest, ServerInput, ServerPatch, ToolTry
 from pilothouse.web.routes import ROUTES
@@ -81,7 +81,7 @@ def example(kind: Any) -> Any:
 
 def test_every_noun_of_a_host_is_one_of_a_remote_host() -> None:
     remote = RemoteHost(lambda: None)
-    assert [noun for noun in get_type_hints(ClientApi) if not hasattr(remote, noun)] == []
+    assert [noun for noun in services() if not hasattr(remote, noun)] == []
 
 
 def test_every_verb_is_sent_as_the_server_reads_it() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.memory.keeping import Keeper
+from pilothouse.memory.offers import Offers
 from pilothouse.memory.recent import RecentMemories
 from pilothouse.memory.reminding import Offering, StoredReminders
 from pilothouse.memory.searching import MemorySearcher
@@ -17,6 +18,7 @@ from pilothouse.tools.memory_operations import MemoryParts, memory_operations
 from pilothouse.types.access import Access
 from pilothouse.types.authority import Seen
 from pilothouse.types.conversations import Conversation
+from pilothouse.types.lazy import Lazy
 from pilothouse.types.meaning import Meaning, WordsOnly
 from pilothouse.types.memories import Memory, MemoryKept, NewMemory
 from pilothouse.types.ports import CallContext, ToolOutput
@@ -41,10 +43,10 @@ class Remembered:
         searcher = MemorySearcher(store, self.meaning)
         self.keeper = Keeper(store, store, self.recent, searcher, lambda text: text.replace(SECRET, "•••"))
         self.stored = StoredReminders(self.recent)
-        self.offering = Offering(store, searcher)
+        self.offering = Offering(store, Lazy(lambda: Offers(searcher)))
         self.settings = settings or Settings()
         self.service = MemoryService(store, self.keeper, lambda: self.settings)
-        self.tool = memory_operations(MemoryParts(self.keeper, store, lambda: self.settings))
+        self.tool = memory_operations(MemoryParts(Lazy(lambda: self.keeper), store, lambda: self.settings))
 
     async def say(self, text: str, scope: Scope = EVERYWHERE, owner: str = OWNER, **fields: Any) -> MemoryKept:
         """Keep a memory as the person does."""

@@ -8,9 +8,6 @@ from pilothouse.types.branches import Fork
 from pilothouse.types.item_data import MessageData
 from pilothouse.types.items import Item, is_a
 
-# What may be told about a run at any time.
-_ABOUT = ("reminder", "notice")
-
 
 def forks(items: Sequence[Item]) -> dict[int, tuple[Item, Fork]]:
     """Return the message that each branch begins with, and where that is."""
@@ -36,8 +33,7 @@ def path_items(items: Sequence[Item], branch: int) -> list[Item]:
     def is_shared(item: Item) -> bool:
         if item.position < fork.before:
             return True
-        belongs = item.run_id is not None and sent[item.run_id] < fork.before
-        return belongs and (item.position < until or item.kind in _ABOUT)
+        return item.run_id is not None and sent[item.run_id] < fork.before and item.position < until
 
     shared = [item for item in path_items(items, fork.parent) if is_shared(item)]
     return sorted([*shared, *own], key=lambda item: item.position)

@@ -171,7 +171,7 @@ async def test_more_tools_than_are_kept_are_found_by_words(monkeypatch: pytest.M
     assert await found(finder, "missive", *TOOLS[1:]) == ["mail.send"]
     # The oldest go, so that it never keeps more.
     assert await found(finder, "missive", TOOLS[0], TOOLS[3]) == ["mail.send"]
-    assert len(finder._meanings._vectors) == 4
+    assert len(finder._meanings()._vectors) == 4
 
 
 async def test_a_withdrawn_tool_is_not_found_by_meaning_either() -> None:

@@ -8,6 +8,7 @@ from pilothouse.types.api import (
     Answer,
     Answers,
     CompactionWish,
+    Comparison,
     ConfigPatch,
     ConversationPatch,
     ModelInput,
@@ -16,6 +17,7 @@ from pilothouse.types.api import (
     SessionRequest,
 )
 from pilothouse.types.authority import NewGrant, PolicyInput
+from pilothouse.types.branch_views import BranchChoice, FilesBack, NewCopy, Retry
 from pilothouse.types.documents import DocumentPatch
 from pilothouse.types.embeddings import EmbeddingKey, EmbeddingTest
 from pilothouse.types.memories import MemoryMerge, MemoryPatch, NewMemory
@@ -23,6 +25,7 @@ from pilothouse.types.package_updates import UpdateAgreed
 from pilothouse.types.prompts import PromptInput, PromptValues
 from pilothouse.types.proposals import AnyText, FilledProposal
 from pilothouse.types.registries import RegistryInput, RegistryKey
+from pilothouse.types.replays import ReplayWish
 from pilothouse.types.server_checks import ServerCheck
 from pilothouse.types.server_sharing import HostsToLookAt
 from pilothouse.types.server_traffic import TrafficSwitch
@@ -95,6 +98,12 @@ BODIES: dict[type, dict[str, Any]] = {
     TodoInput: {"todos": [{"id": 1, "title": "Write it down"}]},
     TerminalSize: {"columns": 80, "rows": 24},
     TerminalSelection: {"text": "an error"},
+    BranchChoice: {"branch": 0},
+    Retry: {"modelId": "scripted"},
+    Comparison: {"message": {"text": "Hello"}, "modelIds": ["one", "other"]},
+    FilesBack: {"itself": True},
+    NewCopy: {"title": "Copied"},
+    ReplayWish: {"temperature": 0.5},
 }
 DOCUMENTS = {"/api/documents": {"name": "x.txt"}, "/api/documents/search": {"q": "hello"}}
 FINDING = {"/api/registries/search": {"q": "files"}, "/api/registries/{id}/proposals": {"name": "x/y"}}
@@ -102,6 +111,7 @@ QUERIES = {
     "/api/memories/search": {"q": "tea"},
     "/api/search": {"q": "hello"},
     "/api/policy/check": {"tool": "think"},
+    "/api/runs/{id}/difference": {"other": "r_none"},
     **FINDING,
     **DOCUMENTS,
 }

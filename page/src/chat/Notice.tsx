@@ -2,6 +2,8 @@ import { isOpen } from "../api/items";
 import type { NoticeItem, ReminderItem } from "../api/types";
 import { SetAside } from "../diff/SetAside";
 import { InfoIcon, WarningIcon } from "../shell/icons";
+import { PageLink } from "../shell/links";
+import { conversationPath } from "../shell/router";
 import { Said } from "../shell/Said";
 import classes from "./Chat.module.css";
 import { useNow } from "./Elapsed";
@@ -33,6 +35,12 @@ export function Notice({ item }: { item: NoticeItem }) {
       <span>
         <Said text={sentence(item.text)} />
         {isAwaited && until && <Countdown until={until} />}
+        {code === "copied_from" && item.data.conversation && (
+          <>
+            {" "}
+            <PageLink path={conversationPath(item.data.conversation)}>Open the other one</PageLink>
+          </>
+        )}
       </span>
     </p>
   );

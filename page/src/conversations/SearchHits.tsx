@@ -46,21 +46,27 @@ export function grouped(hits: readonly SearchHit[]): Group[] {
   }));
 }
 
-/** Return the branch that a hit stands in, where it is told. */
-const branchOf = (hit: SearchHit & { branch?: number | null }) => hit.branch ?? null;
+/** What a hit is besides a text with the words, in a word each, and what that means. */
+function marksOf(hit: SearchHit): [string, string][] {
+  const marks: [string, string][] = [];
+  if (hit.similar) marks.push(["similar", "Found by what it means; it has not all of the words."]);
+  if (hit.offPath) marks.push(["other branch", "It stands in another branch than the one you chose last."]);
+  if (hit.hidden) marks.push(["hidden", "You hid it: models are not sent it."]);
+  return marks;
+}
 
 /** One hit: the words around it, and whether it only means about the same. */
 export function Hit({ hit }: { hit: SearchHit }) {
   return (
-    <PageLink className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "", branchOf(hit))}>
+    <PageLink className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "", hit.offPath ? hit.branch : null)}>
       {hit.kind === "tool_call" && <ToolIcon size={13} />}
       {hit.kind === "tool_call" && <span className="ph-hidden">A tool: </span>}
       <span className={classes.snippet}>{marked(hit)}</span>
-      {hit.similar && (
-        <span className={classes.similar} title="Found by what it means; it has not all of the words.">
-          similar
+      {marksOf(hit).map(([mark, meaning]) => (
+        <span key={mark} className={classes.similar} title={meaning}>
+          {mark}
         </span>
-      )}
+      ))}
     </PageLink>
   );
 }

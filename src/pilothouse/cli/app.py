@@ -128,6 +128,9 @@ _PROMPT = "One of your prompts, by its name, in place of the system prompt."
 _VAR = "What a variable of that prompt is; may be given more than once."
 _MINI = "Switch this mini prompt on in the conversation; may be given more than once."
 _TOPIC = "Put the conversation into this topic, by its name or its id."
+_INSTEAD_OF = "Say it in the place of this message of yours, by its id, in a new branch."
+_AFTER = "Say it after this run, by its id; in a new branch, if something followed there."
+_FILES_BACK = "First put files back to what they were at that place; what someone else changed since stays."
 _IMAGE = "Send this image along, `-` for one that is piped in; may be given more than once."
 
 
@@ -154,6 +157,19 @@ class ChatForm:
     image: Annotated[list[str] | None, given("--image", "-i", metavar="FILE", help=_IMAGE)] = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunForm(ChatForm):
+    """The same, and where in a conversation the message stands."""
+
+    branch: Annotated[int | None, given(min=0, help="Go on with this branch of it; 0 is the first.")] = None
+    instead_of: Annotated[str | None, given(metavar="MESSAGE", help=_INSTEAD_OF)] = None
+    after: Annotated[str | None, given(metavar="RUN", help=_AFTER)] = None
+    stop: Annotated[bool, typer.Option("--stop", help="Stop answers at work that the new branch leaves behind.")] = (
+        False
+    )
+    put_files_back: Annotated[bool, typer.Option("--put-files-back", help=_FILES_BACK)] = False
+
+
 def _request(form: ChatForm, message: str | None = None, *, json: bool = False) -> RunRequest:
     from pilothouse.cli.run import RunRequest
 
@@ -174,7 +190,7 @@ async def run(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the events, one JSON object a line.")] = False,
     *,
-    form: ChatForm,
+    form: RunForm,
 ) -> int:
     """Send a message and print its answer as it comes.
 

@@ -12,7 +12,7 @@ from types import FrameType
 
 import msgspec
 
-from pilothouse.cli import questions
+from pilothouse.cli import garbage, questions
 from pilothouse.cli.approval_keys import ALL
 from pilothouse.cli.command import CANCELLED, CUT
 from pilothouse.cli.prompting import someone_is_there
@@ -176,6 +176,7 @@ async def tell(
 ) -> RunReport:
     """Show a run until it ends or waits; a first Ctrl-C cancels it, a second leaves at once."""
     transcript = transcript or Transcript(following.run.id, out, messages())
+    garbage.started()
     with _cancelling(api, following) as signals:
         async with _ticking(transcript, moves=messages().styled), aclosing(following.events()) as events:
             async for sent, event in events:

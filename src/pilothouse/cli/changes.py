@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import messages, one_line, output
+from pilothouse.cli.terminal import Terminal, messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.types.changes import FOLDER, FileChange, UndoReport
 from pilothouse.types.errors import PilothouseError
@@ -30,13 +30,18 @@ async def undo(of: str, *, as_json: bool) -> int:
     if as_json:
         output().json(report)
     else:
-        for path in report.undone:
-            output().line(f"put back  {one_line(path)}")
-        for conflict in report.conflicts:
-            messages().line(one_line(conflict.why), "red")
-            if conflict.diff:
-                messages().line(conflict.diff.rstrip("\n"), "dim")
+        tell_undone(report, output())
     return 1 if report.conflicts else 0
+
+
+def tell_undone(report: UndoReport, out: Terminal) -> None:
+    """Print what was put back, and what was left alone and why."""
+    for path in report.undone:
+        out.line(f"put back  {one_line(path)}")
+    for conflict in report.conflicts:
+        messages().line(one_line(conflict.why), "red")
+        if conflict.diff:
+            messages().line(conflict.diff.rstrip("\n"), "dim")
 
 
 async def drop(of: str) -> int:

@@ -12,6 +12,8 @@ import msgspec
 
 from pilothouse.cli.asking import RunReport, converse, open_conversation, send, sum_up
 from pilothouse.cli.attaching import check_sight, read_images
+from pilothouse.cli.branching import Place
+from pilothouse.cli.chat_branches import ChatBranches
 from pilothouse.cli.command import complain
 from pilothouse.cli.inline import Span
 from pilothouse.cli.run import RunRequest, measures, settings_of
@@ -42,6 +44,10 @@ COMMANDS = {
     "/new": "begin another conversation",
     "/resume": "go on with an answer that was cut or broke off",
     "/compact [WORDS]": "sum up what was said so far, and keep what these words name",
+    "/edit [N]": "change your last message, or the Nth from the end, in a new branch",
+    "/retry [MODEL] [N]": "have your last message answered once more, by another model or at temperature N",
+    "/branch [N]": "go on after the answer before the last, or to your Nth message from the end",
+    "/branches [N]": "show the branches of this conversation, and go on with another",
     "/list": "list conversations",
     "/open ID": "go on with one of them",
     "/title TEXT": "name this one",
@@ -84,7 +90,7 @@ async def chat(request: RunRequest) -> int:
         chatting.selection = await choose_servers(api, request.server)
         await chatting.welcome()
         session = new_session(COMMANDS, chatting.values())
-        while (line := await read_message(session)) is not None:
+        while (line := await read_message(session, chatting.branches.begun())) is not None:
             try:
                 if not await chatting.take(line.strip()):
                     break
@@ -107,6 +113,7 @@ class ChatSession:
         # For the next message.
         self._images = read_images(request.image)
         self._out = output()
+        self.branches = ChatBranches(api, self._out)
         self.conversation: Conversation | None = None
         # What was chosen here; None leaves it to the conversation.
         self.selection: Selection | None = None
@@ -114,6 +121,10 @@ class ChatSession:
             "/new": self._new,
             "/resume": self._resume,
             "/compact": self._compact,
+            "/edit": self._edit,
+            "/retry": self._retry,
+            "/branch": self._branch,
+            "/branches": self._branches,
             "/list": self._list,
             "/open": self._open,
             "/title": self._title,
@@ -179,12 +190,18 @@ class ChatSession:
             raise PilothouseError("bad_request", f"{word} is not a command.", fix="/help lists them.")
         elif line:
             return await self._say(line)
+        elif self.branches.place() is not None:
+            say(self._out, "Everything stays as it is.", "dim")
         return True
 
     async def _say(self, text: str) -> bool:
         """Send a message and show its answer; return whether to go on."""
+        place = self.branches.place() or Place()
         message = NewMessage(
             text=text,
+            instead_of=place.instead_of,
+            after=place.after,
+            when_busy=place.when_busy,
             images=self._images,
             model_id=self._model,
             selection=self.selection,
@@ -238,7 +255,7 @@ class ChatSession:
         say(self._out, _KEYS)
         self._out.line()
         for typed, meaning in COMMANDS.items():
-            say(self._out, meaning, before=Span(f"{typed:<17} "))
+            say(self._out, meaning, before=Span(f"{typed:<18} "))
 
     async def _new(self, _rest: str) -> None:
         self.conversation = None
@@ -246,9 +263,11 @@ class ChatSession:
 
     async def _resume(self, _rest: str) -> None:
         found = await self._api.conversations.get(LOCAL_OWNER, (await self._current()).id, limit=limits.SNAPSHOT_ITEMS)
-        if not found.runs:
+        there = {item.run_id for item in found.items}
+        runs = [run for run in found.runs if run.id in there]
+        if not runs:
             raise PilothouseError("bad_request", "There is no answer to go on with.", fix="Say something first.")
-        run = await self._api.runs.resume(LOCAL_OWNER, found.runs[-1].id)
+        run = await self._api.runs.resume(LOCAL_OWNER, runs[-1].id)
         await self._follow(Following(self._api, run, found.last_seq))
 
     async def _compact(self, keep: str) -> None:
@@ -257,6 +276,25 @@ class ChatSession:
         run = await self._settled(await sum_up(self._api, await self._current(), keep))
         if run.status != "completed":
             say(self._out, f"{run.status.capitalize()}.", "dim")
+
+    async def _edit(self, typed: str) -> None:
+        await self.branches.edit(await self._begun(), typed)
+
+    async def _branch(self, typed: str) -> None:
+        await self.branches.branch(await self._begun(), typed)
+
+    async def _branches(self, typed: str) -> None:
+        await self.branches.choose(await self._begun(), typed)
+
+    async def _retry(self, typed: str) -> None:
+        if (following := await self.branches.retry(await self._begun(), typed)) is not None:
+            await self._follow(following)
+
+    async def _begun(self) -> Conversation:
+        """Return the conversation; raise where nothing was said yet."""
+        if self.conversation is None:
+            raise PilothouseError("bad_request", "Nothing was said here yet.", fix="Say something first.")
+        return await self._current()
 
     async def _list(self, _rest: str) -> None:
         page = await self._api.conversations.list(LOCAL_OWNER, limit=20, cursor=None)

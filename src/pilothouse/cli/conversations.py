@@ -7,13 +7,14 @@ import gzip
 import itertools
 import os
 import sys
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import typer
 
+from pilothouse.cli import branch_commands
 from pilothouse.cli.asking import RunReport, converse, sum_up, verdict
 from pilothouse.cli.call_lines import told, ways_on
 from pilothouse.cli.command import leave
@@ -34,9 +35,11 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.exchange import ExportFormat
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.item_data import CallData, CompactionData, ResponseData
-from pilothouse.types.items import Item, is_a, parts_of
+from pilothouse.types.items import Item, is_a, is_hidden, parts_of
+from pilothouse.types.runs import Run
 
 app = new_app()
+BranchNumber = Annotated[int | None, given(min=0, help="Another branch than the chosen one; 0 is the first.")]
 
 
 @command(app, "list")
@@ -56,11 +59,12 @@ async def list_conversations(
 
 
 @command(app)
-async def show(conversation: ConversationId, json: AsJson = False) -> int:
+async def show(conversation: ConversationId, branch: BranchNumber = None, json: AsJson = False) -> int:
     """Print what was said in a conversation."""
     async with connect_host() as api:
-        items = await all_items(api, conversation)
-        runs = (await api.conversations.get(LOCAL_OWNER, conversation, limit=limits.SNAPSHOT_ITEMS)).runs
+        now = await api.conversations.get(LOCAL_OWNER, conversation, limit=limits.SNAPSHOT_ITEMS, branch=branch)
+        items = await all_items(api, conversation, now.branch)
+    runs = _on_path(now.runs, items)
     out = output()
     for item in items if json else as_read(items):
         if json:
@@ -69,6 +73,9 @@ async def show(conversation: ConversationId, json: AsJson = False) -> int:
             _print_item(item, out)
     if any(pictures_of(parts_of(item)) for item in items) and not json:
         say(messages(), f"Save its pictures: pilothouse conversations files {conversation} FOLDER", "dim")
+    if now.branches and not json:
+        which = f"branch {now.branch} of {len(now.branches) + 1}"
+        say(messages(), f"This is {which}. All of them: pilothouse conversations branches {conversation}", "dim")
     for run in runs:
         if run.status == "queued":
             why = "A message was kept, and its answer has not begun."
@@ -81,15 +88,21 @@ async def show(conversation: ConversationId, json: AsJson = False) -> int:
     return 0
 
 
+def _on_path(runs: Sequence[Run], items: Iterable[Item]) -> list[Run]:
+    """Return those of some runs whose messages are among the items."""
+    there = {item.run_id for item in items}
+    return [run for run in runs if run.id in there]
+
+
 @command(app)
 async def runs(
     conversation: ConversationId,
     limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
     json: AsJson = False,
 ) -> int:
-    """List the runs of a conversation, the newest last: one for each message, in all branches."""
+    """List the runs of a conversation, of all branches, newest last."""
     async with connect_host() as api:
-        items = await all_items(api, conversation)
+        items = await all_items(api, conversation, None)
         asked = [item for item in items if item.kind == "user_message" and item.run_id][-limit:]
         found = [await api.runs.get(LOCAL_OWNER, item.run_id or "") for item in asked]
     if json:
@@ -108,7 +121,7 @@ async def runs(
 
 @command(app)
 async def context(conversation: ConversationId, json: AsJson = False) -> int:
-    """Show what fills a conversation's window, and what its answers took."""
+    """Show what fills a conversation's window, and what it took."""
     from pilothouse.cli.usage import context
 
     return await context(conversation, as_json=json)
@@ -143,7 +156,7 @@ def _print_item(item: Item, out: Terminal) -> None:
     pictures = pictures_of(parts_of(item)) if item.kind in heads else []
     if item.kind not in heads or not (item.text or pictures):
         return
-    out.line(heads[item.kind], "bold")
+    out.line(heads[item.kind] + (" (hidden from models)" if is_hidden(item) else ""), "bold")
     if item.kind == "response" and out.is_terminal and item.text:
         screen = MarkdownScreen(colours=out.styled)
         out.write_styled(screen.feed(item.text) + screen.end())
@@ -194,8 +207,11 @@ def _print_snippet(hit: SearchHit, out: Terminal) -> None:
         out.styled_text(_flat(hit.snippet[found.start : found.end]), "yellow")
         at = found.end
     out.write(_flat(hit.snippet[at:]))
-    if hit.similar:
-        out.styled_text("  (similar)", "dim")
+    about = ["similar"] if hit.similar else []
+    about += [f"branch {hit.branch}"] if hit.off_path else []
+    about += ["hidden"] if hit.hidden else []
+    if about:
+        out.styled_text(f"  ({', '.join(about)})", "dim")
     out.write("\n")
 
 
@@ -219,9 +235,10 @@ async def resume(conversation: ConversationId) -> int:
     """Go on with an answer that broke off or was cut, and show it."""
     async with connect_host(tell=_wait_aloud, brief=True) as api:
         found = await api.conversations.get(LOCAL_OWNER, conversation, limit=limits.SNAPSHOT_ITEMS)
-        waiting = [run for run in found.runs if run.status in ("interrupted", "queued")]
-        ended = [run for run in found.runs[-1:] if run.status in ("failed", "cancelled") or run.cut is not None]
-        if held := [run for run in found.runs if run.status == "running"]:
+        runs = _on_path(found.runs, found.items)
+        waiting = [run for run in runs if run.status in ("interrupted", "queued")]
+        ended = [run for run in runs[-1:] if run.status in ("failed", "cancelled") or run.cut is not None]
+        if held := [run for run in runs if run.status == "running"]:
             return verdict(await _held(api, Following(api, held[0], found.last_seq), found.items))
         if not waiting and not ended:
             raise PilothouseError("conflict", "No answer in this conversation waits to be resumed.")
@@ -234,7 +251,7 @@ async def compact(
     conversation: ConversationId,
     keep: Annotated[str, typer.Option(metavar="WORDS", help="What the summary must keep above all.")] = "",
 ) -> int:
-    """Sum up what was said so far; the model reads the summary instead.
+    """Sum up what was said so far; the model reads that instead.
 
     Nothing is deleted: `conversations show` has all of it, and the model can look things up in it.
     """
@@ -296,6 +313,9 @@ def export(
     as_format: Annotated[
         ExportFormat, typer.Option("--format", help="Everything, or what was said for people.")
     ] = "json",
+    all_branches: Annotated[
+        bool, typer.Option("--all-branches", help="As Markdown: all branches, not only the chosen one.")
+    ] = False,
     replace: Replace = False,
 ) -> None:
     """Write conversations into a file, or print them.
@@ -308,17 +328,20 @@ def export(
         which, where = None, Path(conversation) if conversation is not None else None
     if (everything and file is not None) or (not everything and conversation is None):
         raise PilothouseError("bad_request", "Name one conversation, or say --all.")
-    leave(lambda: _export(which, where, as_format, replace=replace))
-
-
-def _export(conversation_id: str | None, file: Path | None, as_format: ExportFormat, *, replace: bool) -> int:
     from pilothouse.wiring.offline import export as write
 
+    def written(sink: BinaryIO) -> int:
+        return write(LOCAL_OWNER, which, as_format, sink, all_branches=all_branches)
+
+    leave(lambda: _export(written, where, replace=replace))
+
+
+def _export(written: Callable[[BinaryIO], int], file: Path | None, *, replace: bool) -> int:
     if file is None:
-        write(LOCAL_OWNER, conversation_id, as_format, sys.stdout.buffer)
+        written(sys.stdout.buffer)
         return 0
     with _sink(file, replace=replace) as sink:
-        count = write(LOCAL_OWNER, conversation_id, as_format, sink)
+        count = written(sink)
     output().line(str(file.absolute()))
     say(messages(), f"{counted(count, 'conversation')}.", "dim")
     return 0
@@ -369,3 +392,7 @@ async def _pieces(file: Path) -> AsyncGenerator[bytes, None]:
     except OSError as error:
         message = f"{file} cannot be read: {(error.strerror or 'it is not there').lower()}."
         raise PilothouseError("bad_request", message) from None
+
+
+# What branches take is a file of its own.
+app.registered_commands += branch_commands.app.registered_commands

@@ -60,7 +60,7 @@ async def show_or_save(
 ) -> int:
     """List the files of a conversation, or save them into a folder."""
     async with connect_host() as api:
-        found = [one for one in _found(await all_items(api, conversation_id)) if only in (None, one.number)]
+        found = [one for one in _found(await all_items(api, conversation_id, None)) if only in (None, one.number)]
         if only is not None and not found:
             raise PilothouseError("not_found", f"There is no file {only} in this conversation.")
         saved = [await _save(api, one, folder, replace=replace) for one in found] if folder is not None else []

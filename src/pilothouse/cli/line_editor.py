@@ -46,11 +46,11 @@ def new_session(commands: Mapping[str, str], values: Mapping[str, Values]) -> Pr
     )
 
 
-async def read_message(session: PromptSession[str]) -> str | None:
-    """Return a line, None when the person leaves or the program is told to end."""
+async def read_message(session: PromptSession[str], begun: str = "") -> str | None:
+    """Return a line, None when the person leaves or the program is told to end; it may have begun with some words."""
     from pilothouse.wiring import unless_stopped
 
-    typing = asyncio.ensure_future(_line(session))
+    typing = asyncio.ensure_future(_line(session, begun))
     if await unless_stopped(typing):
         return typing.result()
     # The terminal is as it was before anything else is said.
@@ -58,13 +58,14 @@ async def read_message(session: PromptSession[str]) -> str | None:
     return None
 
 
-async def _line(session: PromptSession[str]) -> str | None:
-    """Return a line, None when the person leaves; Ctrl-C only clears what was typed."""
+async def _line(session: PromptSession[str], begun: str) -> str | None:
+    """Return a line, None when the person leaves; Ctrl-C only clears what was typed, and gives up what had begun."""
     while True:
         try:
-            return await session.prompt_async(PROMPT)
+            return await session.prompt_async(PROMPT, default=begun)
         except KeyboardInterrupt:
-            continue
+            if begun:
+                return ""
         except EOFError:
             return None
 

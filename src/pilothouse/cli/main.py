@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from pilothouse.cli import garbage
 
 # Importing the app and reading arguments with it takes 0.3 s; `run` starts without it.
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 # The options of `run` that can be read without the app, and the field that each sets.
 _LONG = {"--model": "model", "--conversation": "conversation", "--system": "system", "--folder": "folder"}
 _SHORT = {"-m": "model", "-c": "conversation", "-s": "system", "-f": "folder"}
-RUN_VALUES = _LONG | _SHORT | {"--mode": "mode", "--prompt": "prompt", "--topic": "topic"}
+_PLACES = {"--instead-of": "instead_of", "--after": "after"}
+RUN_VALUES = _LONG | _SHORT | _PLACES | {"--mode": "mode", "--prompt": "prompt", "--topic": "topic"}
 RUN_LISTS = {
     "--server": "server",
     "--allow": "allow",
@@ -24,7 +26,7 @@ RUN_LISTS = {
     "--var": "var",
     "--mini": "mini",
 }
-RUN_FLAGS = {"--json": "json", "--thinking": "thinking"}
+RUN_FLAGS = {"--json": "json", "--thinking": "thinking", "--stop": "stop", "--put-files-back": "put_files_back"}
 
 
 def main() -> None:
@@ -32,8 +34,7 @@ def main() -> None:
     try:
         _open_streams()
         _speak_utf8()
-        # Nothing that importing makes is garbage; looking for some as often as usual takes a tenth of the start.
-        gc.set_threshold(50_000, 10, 10)
+        garbage.begin()
         _refuse_bytes(sys.argv[1:])
         _perform(sys.argv[1:])
     except KeyboardInterrupt:

@@ -49,6 +49,13 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     # Files, or `-` for what is piped in.
     image: tuple[str, ...] = ()
     json: bool = False
+    # Where it stands in its conversation: in a branch, in the place of an own message, or after a run.
+    branch: int | None = None
+    instead_of: str | None = None
+    after: str | None = None
+    # What becomes of what it leaves behind.
+    stop: bool = False
+    put_files_back: bool = False
 
 
 async def settings_of(api: ClientApi, request: RunRequest) -> JsonObject:
@@ -83,7 +90,12 @@ async def run(request: RunRequest) -> int:
             allow=request.allow,
             thinking=request.thinking,
             typed_chars=typed_chars,
+            branch=request.branch,
+            instead_of=request.instead_of,
+            after=request.after,
+            when_busy="stop" if request.stop else "finish",
         )
+        await _check_place(api, request)
         if images and request.conversation is None:
             await _check_sight(api, model)
         if request.conversation is None:
@@ -97,6 +109,21 @@ async def run(request: RunRequest) -> int:
         finally:
             # Also about a run that failed: what it did to files before that can be put back.
             await _say_how_it_was(api, report, out)
+
+
+async def _check_place(api: ClientApi, request: RunRequest) -> None:
+    """Raise where a place is named and no conversation; put files back where the person said so."""
+    places = [request.branch, request.instead_of, request.after]
+    if request.conversation is None and any(place is not None for place in places):
+        raise PilothouseError("bad_request", "Which conversation?", fix="Name it with --conversation.")
+    if not request.put_files_back:
+        return
+    if request.instead_of is None and request.after is None:
+        fix = "Name the message with --instead-of, or the run with --after."
+        raise PilothouseError("bad_request", "Files are put back to the place where a branch begins.", fix=fix)
+    from pilothouse.cli.branching import put_files_back
+
+    await put_files_back(api, request.conversation or "", request.instead_of, request.after, stop_first=request.stop)
 
 
 async def _sent(api: ClientApi, conversation: Conversation, message: NewMessage, is_new: bool) -> Following:

@@ -10,6 +10,7 @@ import time
 
 import msgspec
 
+from pilothouse.cli import garbage
 from pilothouse.cli.terminal import messages, output
 from pilothouse.cli.wrapping import say
 from pilothouse.connection import connect_server, wait_until_gone
@@ -120,6 +121,7 @@ async def _serve_here(options: ServeOptions, before: ServerAddress | None) -> No
     from pilothouse.wiring import bind, run_server
 
     def ready(url: str, link: str, note: str) -> None:
+        garbage.started()
         if before is not None and before.url == url:
             say(messages(), f"The other command has ended; the server at {url} is this one now.")
             return

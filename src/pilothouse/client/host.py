@@ -15,7 +15,8 @@ from pilothouse.types import limits
 from pilothouse.types.address import ServerAddress
 from pilothouse.types.api import Link, MessageAccepted
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.host import ClientApi, Conversations, FeedBatch, services
+from pilothouse.types.host import ClientApi, Conversations, FeedBatch
+from pilothouse.types.late_services import MethodOf
 from pilothouse.types.runs import ENDED, Run
 from pilothouse.types.verbs import realised
 
@@ -27,10 +28,10 @@ class RemoteHost(ClientApi):
         self._calling = Calling(locate, revive, self._answered)
         # The runs that were begun from here, and on whose behalf.
         self._begun: dict[str, str] = {}
-        asking = self._calling.method_of
-        for noun, service in services().items():
-            setattr(self, noun, realised(service, asking))
-        self.conversations = realised(Conversations, asking, events=self._follow)
+        self.conversations = realised(Conversations, self._calling.method_of, events=self._follow)
+
+    def method_of(self, noun: str) -> MethodOf:
+        return self._calling.method_of
 
     @property
     def address(self) -> ServerAddress | None:

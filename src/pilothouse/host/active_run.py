@@ -35,8 +35,7 @@ from pilothouse.types.events import ConversationUpdated, Event, ItemCreated, Ite
 from pilothouse.types.feed import Lagged
 from pilothouse.types.item_data import CallData, Level, NoticeData
 from pilothouse.types.items import Item, is_a, patch, read
-from pilothouse.types.memories import NoRecall, Recall
-from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, ToolSet, ToolSource
+from pilothouse.types.ports import Authorizer, ModelSource, NoRecall, OpenModel, Recall, ToolSet, ToolSource
 from pilothouse.types.records import Briefing, Records
 from pilothouse.types.runs import ENDED, CutReason, Run, RunError, RunStatus
 from pilothouse.types.settings import Settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -17,19 +18,36 @@ from pilothouse.types.branches import ForkWish
 from pilothouse.types.changes import UndoReport
 from pilothouse.types.conversations import Conversation, check_temperature
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.host import Changes
+from pilothouse.types.host import Changes, Conversations
 from pilothouse.types.host_branches import Branches
 from pilothouse.types.records import Posting, Records
 from pilothouse.types.replays import ReplayWish, RunDifference
 
 
+class Served(Protocol):
+    """What a host answers for besides branches."""
+
+    @property
+    def conversations(self) -> Conversations:
+        """Return who answers for conversations."""
+
+    @property
+    def runs(self) -> RunService:
+        """Return who answers for messages and runs."""
+
+    @property
+    def changes(self) -> Changes:
+        """Return who answers for what runs did to files."""
+
+
 class BranchService(Branches):
     """Branches, as the store keeps them."""
 
-    def __init__(self, records: Records, runs: RunService, changes: Changes, dependencies: Dependencies) -> None:
+    def __init__(self, records: Records, host: Served, dependencies: Dependencies) -> None:
         self._records = records
-        self._runs = runs
-        self._changes = changes
+        self._conversations = host.conversations
+        self._runs = host.runs
+        self._changes = host.changes
         self._dependencies = dependencies
 
     async def tree(self, owner: str, conversation_id: str) -> BranchTree:
@@ -38,13 +56,13 @@ class BranchService(Branches):
 
     async def choose(self, owner: str, conversation_id: str, body: BranchChoice) -> ConversationSnapshot:
         # Raises for a branch that is not there.
-        snapshot = await self._records.snapshot(owner, conversation_id, limits.SNAPSHOT_ITEMS, body.branch)
+        snapshot = await self._conversations.get(owner, conversation_id, limits.SNAPSHOT_ITEMS, body.branch)
         if snapshot.conversation.branch == body.branch:
             return snapshot
         await self._records.change_conversation(
             owner, conversation_id, lambda now: msgspec.structs.replace(now, branch=body.branch)
         )
-        return await self._records.snapshot(owner, conversation_id, limits.SNAPSHOT_ITEMS, body.branch)
+        return await self._conversations.get(owner, conversation_id, limits.SNAPSHOT_ITEMS, body.branch)
 
     async def retry(self, owner: str, run_id: str, body: Retry) -> MessageAccepted:
         messages.check_key(body.idempotency_key)
@@ -81,6 +99,8 @@ class BranchService(Branches):
         wanted = tuple(dict.fromkeys(body.model_ids))
         if not 2 <= len(wanted) <= limits.COMPARED_MODELS:
             raise PilothouseError("bad_request", f"Choose two to {limits.COMPARED_MODELS} models to compare.")
+        # Before anything about models: of a conversation that is not theirs nobody learns more.
+        await self._records.conversation(owner, conversation_id)
         for model_id in wanted:
             await self._dependencies.model_source.open(model_id)
         first = await self._runs.prepared(owner, conversation_id, body.message)

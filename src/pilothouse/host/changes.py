@@ -6,10 +6,14 @@ import asyncio
 import time
 from collections.abc import Sequence
 
+import msgspec
+
+from pilothouse.types.branches import path_of
 from pilothouse.types.changes import ChangeList, KeptChange, Undo, UndoReport
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCreated, ItemUpdated
 from pilothouse.types.host import Changes
+from pilothouse.types.ids import new_id
 from pilothouse.types.item_data import CallData, NoticeData, ReminderData
 from pilothouse.types.items import CLOSED, Item, new_item, patch, read
 from pilothouse.types.paging import FIRST, Page
@@ -87,9 +91,24 @@ class ChangeService(Changes):
         notice = new_item(conversation_id, "notice", run_id=run_id, text=f"Undone: {named}.{left}", data=about)
         reminded = patch(ReminderData, name="undone")
         reminder = new_item(conversation_id, "reminder", run_id=run_id, text=told, data=reminded)
-        await self._records.append(
-            conversation_id, [*events, ItemCreated(item=notice), ItemCreated(item=reminder)], None
-        )
+        for branch in await self._told(owner, run_id):
+            told_there = (
+                ItemCreated(item=msgspec.structs.replace(item, id=new_id("i"), branch=branch))
+                for item in (notice, reminder)
+            )
+            events += told_there
+        await self._records.append(conversation_id, events, None)
+
+    async def _told(self, owner: str, run_id: str) -> Sequence[int]:
+        """Return the branches in which it is told: that of the run, and the one that the person looks at it in."""
+        run = await self._records.run(owner, run_id)
+        chosen = (await self._records.conversation(owner, run.conversation_id)).branch
+        if chosen == run.branch:
+            return (run.branch,)
+        known = {each.number: each for each in await self._records.branches(owner, run.conversation_id)}
+        place = dict(path_of(known, chosen)).get(run.branch)
+        message = await self._records.item(owner, run.message_item_id)
+        return (run.branch, chosen) if place is not None and message.position < place else (run.branch,)
 
 
 def _is_aside(item: Item) -> bool:

@@ -47,7 +47,7 @@ class ContextKeeper:
         outline, gone = await self._outline(run.options.model_id or conversation.settings.model_id, requests)
         views = {view.id: view for view in listed.models}
         filled = await self._filling(run, conversation, outline, items)
-        runs = _runs(requests, views)
+        runs, on_path = _runs(requests, views), {item.run_id for item in items}
         config = outline.config
         return ContextLedger(
             model=config.id,
@@ -57,7 +57,7 @@ class ContextKeeper:
             counted=filled.counted,
             compact_above=int(config.context_window * limits.COMPACT_ABOVE),
             parts=filled.parts,
-            cached=_cached(requests),
+            cached=_cached([one for one in requests if one.run_id in on_path]),
             totals=added_up(sum_of(one.used) for one in requests if one.used is not None),
             runs=runs,
             price_label=views[config.id].price_label if config.id in views else "",
@@ -79,8 +79,8 @@ class ContextKeeper:
     async def _next_run(self, conversation: Conversation) -> Run:
         """Return the run at work; where none is, what a message would begin that wishes for nothing in particular."""
         active = await self._parts.records.runs_in(("running", "waiting"), conversation.id)
-        if active:
-            return active[0]
+        if here := [run for run in active if run.branch == conversation.branch]:
+            return here[0]
         return Run(
             id="",
             conversation_id=conversation.id,

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from pilothouse.types.admin import AuthorityAdmin, OwnTools
 from pilothouse.types.changes import Undo
-from pilothouse.types.documents import DocumentShelf
 from pilothouse.types.host import Models, Settings
-from pilothouse.types.host_documents import Documents
-from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
-from pilothouse.types.host_meaning import MeaningVerbs
-from pilothouse.types.host_memories import Memories
-from pilothouse.types.host_prompts import MiniPrompts, Prompts
-from pilothouse.types.host_servers import Servers
-from pilothouse.types.host_web import Web
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.meaning import Meaning
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import ModelSource
-from pilothouse.types.prompts import PromptSource
-from pilothouse.types.records import QueueLimits
+from pilothouse.types.records import QueueLimits, Records
 from pilothouse.types.searching import IndexView
 from pilothouse.types.selection import ServerName
 from pilothouse.types.terminals import TerminalHost
 from pilothouse.types.todos import TodoLists
+
+if TYPE_CHECKING:
+    from pilothouse.host.service import HostService
+    from pilothouse.types.documents import DocumentShelf
+    from pilothouse.types.host_branches import Branches
+    from pilothouse.types.host_documents import Documents
+    from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
+    from pilothouse.types.host_meaning import MeaningVerbs
+    from pilothouse.types.host_memories import Memories
+    from pilothouse.types.host_prompts import MiniPrompts, Prompts
+    from pilothouse.types.host_servers import Servers
+    from pilothouse.types.host_web import Web
+    from pilothouse.types.prompts import PromptSource
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -93,3 +97,5 @@ class Dependencies(msgspec.Struct, frozen=True):
     prices_from: Callable[[], str]
     meaning: ServedMeaning
     documents: HeldDocuments
+    # Makes who answers for branches, when someone asks.
+    branches: Callable[[Records, HostService, Dependencies], Branches]

@@ -13,13 +13,15 @@ from pilothouse.types.items import Item
 from pilothouse.types.runs import ENDED, Run
 
 
-async def all_items(api: ClientApi, conversation_id: str) -> tuple[Item, ...]:
-    """Return everything that is shown of a conversation, oldest first."""
+async def all_items(api: ClientApi, conversation_id: str, branch: int | None) -> tuple[Item, ...]:
+    """Return everything that is shown of a branch's path, or of all branches, oldest first."""
     items: tuple[Item, ...] = ()
     more = True
     while more:
         before = items[0].position if items else None
-        page = await api.conversations.items(LOCAL_OWNER, conversation_id, before=before, limit=limits.SNAPSHOT_ITEMS)
+        page = await api.conversations.items(
+            LOCAL_OWNER, conversation_id, before=before, limit=limits.SNAPSHOT_ITEMS, branch=branch
+        )
         items, more = page.items + items, page.has_earlier
     return items
 

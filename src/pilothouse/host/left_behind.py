@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pilothouse.types import limits
 from pilothouse.types.branch_views import LeftBehind
@@ -10,31 +10,24 @@ from pilothouse.types.changes import UndoConflict, UndoReport
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import Changes
 from pilothouse.types.item_data import CallData
-from pilothouse.types.items import Item, is_a
-from pilothouse.types.paging import Page
+from pilothouse.types.items import is_a
 from pilothouse.types.records import Records
 from pilothouse.types.runs import ACTIVE, Run
 
-_PAGE = Page(limit=limits.PAGE_ITEMS)
 # What a call does beyond reading and writing files.
 _BEYOND = {"runs", "sends"}
 
 
 async def look(records: Records, owner: str, run_id: str, *, itself: bool) -> LeftBehind:
     """Return what a branch in the place of a run, or after it, would leave behind: in whichever branch it was done."""
-    runs = await records.following(owner, run_id, itself=itself)
-    files: dict[str, None] = {}
-    lasting: list[str] = []
-    for run in runs:
-        changes = (await records.changes_of_run(owner, run.id, _PAGE)).changes
-        files.update(dict.fromkeys(change.path for change in changes))
-        lasting += _lasting(await records.items_of_run(owner, run.id))
+    done = await records.done_since(owner, run_id, itself=itself)
+    lasting = [_words(item.data) for item in done.calls if is_a(item, CallData) and _lasts(item.data)]
     few = limits.LEFT_BEHIND_SHOWN
     return LeftBehind(
-        runs=tuple(run.id for run in runs),
-        at_work=tuple(run.id for run in runs if run.status in ACTIVE),
-        files=tuple(files)[:few],
-        files_count=len(files),
+        runs_count=len(done.runs),
+        at_work=tuple(run.id for run in done.runs if run.status in ACTIVE),
+        files=tuple(done.files)[:few],
+        files_count=len(done.files),
         lasting=tuple(lasting[:few]),
         lasting_count=len(lasting),
     )
@@ -42,16 +35,15 @@ async def look(records: Records, owner: str, run_id: str, *, itself: bool) -> Le
 
 async def put_back(records: Records, changes: Changes, owner: str, run_id: str, *, itself: bool) -> UndoReport:
     """Undo what runs changed since a place, the newest first; what someone else changed since stays."""
-    runs = await records.following(owner, run_id, itself=itself)
-    _check_ended(runs)
+    done = await records.done_since(owner, run_id, itself=itself)
+    _check_ended(done.runs)
     undone: list[str] = []
     conflicts: list[UndoConflict] = []
-    for run in reversed(runs):
-        if not (await records.changes_of_run(owner, run.id, Page(limit=1))).changes:
-            continue
-        report = await changes.undo_run(owner, run.id)
-        undone += report.undone
-        conflicts += report.conflicts
+    for run in reversed(done.runs):
+        if run.id in done.changing:
+            report = await changes.undo_run(owner, run.id)
+            undone += report.undone
+            conflicts += report.conflicts
     return UndoReport(undone=tuple(dict.fromkeys(undone)), conflicts=tuple(conflicts))
 
 
@@ -62,11 +54,6 @@ def _check_ended(runs: Iterable[Run]) -> None:
             "An answer after this place is still at work, so its files cannot be put back yet.",
             fix="Stop it first, or wait until it has ended.",
         )
-
-
-def _lasting(items: Sequence[Item]) -> list[str]:
-    """Return what a run did that nobody can put back, in words."""
-    return [_words(item.data) for item in items if is_a(item, CallData) and _lasts(item.data)]
 
 
 def _lasts(call: CallData) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,8 +17,10 @@ from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import Models
 from pilothouse.types.lazy import Lazy
-from pilothouse.types.prompts import PromptSource
 from pilothouse.types.records import Records
+
+if TYPE_CHECKING:
+    from pilothouse.types.prompts import PromptSource
 
 
 class ChosenPrompts:

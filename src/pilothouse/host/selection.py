@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pilothouse.types import limits
 from pilothouse.types.admin import OwnTools
 from pilothouse.types.authority import DESTINATION, EDIT_TOOLS, NET, RUNNING, is_glob
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
-from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.selection import Selection, ServerChoice, ServerName
 from pilothouse.types.servers import ServerView
 from pilothouse.types.tool_names import BUILT_IN
+
+if TYPE_CHECKING:
+    from pilothouse.types.host_servers import Servers
 
 
 def choose(names: Sequence[str]) -> Selection:
@@ -133,4 +135,6 @@ def _nothing(entry: str, operations: Mapping[str, Sequence[str] | None], slugs: 
 
 
 def _near(name: str, names: Iterable[str]) -> list[str]:
-    return difflib.get_close_matches(name.lower(), names, 3)
+    from difflib import get_close_matches  # noqa: PLC0415 - few name what there is not
+
+    return get_close_matches(name.lower(), names, 3)

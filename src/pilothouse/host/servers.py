@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pilothouse.timeline.feed import Feed
 from pilothouse.types import limits
 from pilothouse.types.api import ServersFrame
 from pilothouse.types.host import LOCAL_OWNER
-from pilothouse.types.host_servers import Servers
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.verbs import Verb
+
+if TYPE_CHECKING:
+    from pilothouse.types.host_servers import Servers
 
 
 class ServerNews:

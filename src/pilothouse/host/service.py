@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any
 
 from pilothouse.host.active_run import Parts
-from pilothouse.host.branches import BranchService
 from pilothouse.host.changes import ChangeService
 from pilothouse.host.conversations import ConversationService
 from pilothouse.host.dependencies import Dependencies
@@ -31,16 +30,10 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host import LOCAL_OWNER, ClientApi, ListChange
-from pilothouse.types.host_documents import Documents
-from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
-from pilothouse.types.host_meaning import MeaningVerbs
-from pilothouse.types.host_memories import Memories
-from pilothouse.types.host_prompts import MiniPrompts, Prompts
-from pilothouse.types.host_servers import Servers
-from pilothouse.types.host_web import Web
+from pilothouse.types.late_services import MethodOf
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.notifications import Notification
-from pilothouse.types.verbs import Verb, realised
+from pilothouse.types.verbs import Verb
 
 _log = logging.getLogger(__name__)
 # What changes a row of the list.
@@ -55,17 +48,7 @@ class HostService(ClientApi):
         self.models = dependencies.models
         self.settings = dependencies.settings
         self.server_news = ServerNews(dependencies.servers, feed)
-        self.servers = realised(Servers, self.server_news.method_of)
-        finding = dependencies.finding
-        self.registries = realised(Registries, _method_of(finding.registries))
-        self.proposals = realised(Proposals, _method_of(finding.proposals))
-        self.other_programs = realised(OtherPrograms, _method_of(finding.other_programs))
-        self.nearby = realised(Nearby, _method_of(finding.nearby))
-        self.memories = realised(Memories, _method_of(dependencies.memories))
-        self.packages = realised(Packages, _method_of(finding.packages))
-        self.meaning = realised(MeaningVerbs, _method_of(dependencies.meaning.admin))
-        self.documents = realised(Documents, _method_of(dependencies.documents.service))
-        self.web = realised(Web, _method_of(dependencies.web))
+        self._late = _late(dependencies)
         self.runs: RunService = RunService(records, engine, dependencies)
         self.questions: QuestionService = QuestionService(records, engine, dependencies.permissions, parts.results)
         self.topics = TopicService(records, feed)
@@ -76,10 +59,8 @@ class HostService(ClientApi):
         )
         self.terminals: TerminalService = TerminalService(records, dependencies.terminals)
         self.todos = TodoService(records, dependencies.todos)
-        self.prompts = realised(Prompts, _method_of(dependencies.prompts.prompts))
-        self.mini_prompts = realised(MiniPrompts, _method_of(dependencies.prompts.mini_prompts))
         self.changes = ChangeService(records, dependencies.undo)
-        self.branches = BranchService(records, self.runs, self.changes, dependencies)
+        self._late["branches"] = Lazy(lambda: dependencies.branches(records, self, dependencies))
         self.indexes = IndexService(records, dependencies.index)
         self.exchange = ExchangeService(records)
         self.usage = UsageService(records, dependencies.models, parts.settings, dependencies.prices_from)
@@ -92,6 +73,9 @@ class HostService(ClientApi):
         self.notifications.subscribe(self._notified)
         feed.subscribe(self.notifications.heard)
         feed.subscribe(self._heard)
+
+    def method_of(self, noun: str) -> MethodOf:
+        return self.server_news.method_of if noun == "servers" else _method_of(self._late[noun])
 
     def list_changes(self, owner: str) -> AsyncGenerator[ListChange, None]:
         """Yield changes of the list of conversations, of the models, and notices about the server.
@@ -158,7 +142,25 @@ class HostService(ClientApi):
             await asyncio.wait(self._tasks)
 
 
-def _method_of(service: Lazy[Any]) -> Callable[[Verb], Callable[..., Awaitable[Any]]]:
+def _late(dependencies: Dependencies) -> dict[str, Lazy[Any]]:
+    """Return who answers for the nouns that are loaded when someone asks about them."""
+    finding, prompts = dependencies.finding, dependencies.prompts
+    return {
+        "registries": finding.registries,
+        "proposals": finding.proposals,
+        "other_programs": finding.other_programs,
+        "nearby": finding.nearby,
+        "packages": finding.packages,
+        "memories": dependencies.memories,
+        "meaning": dependencies.meaning.admin,
+        "documents": dependencies.documents.service,
+        "web": dependencies.web,
+        "prompts": prompts.prompts,
+        "mini_prompts": prompts.mini_prompts,
+    }
+
+
+def _method_of(service: Lazy[Any]) -> MethodOf:
     """Return what finds the method of a verb; the service is loaded when it is called."""
 
     def method(verb: Verb) -> Callable[..., Awaitable[Any]]:

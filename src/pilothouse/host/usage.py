@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -94,6 +93,8 @@ def _named(row: DayUsage, view: ModelView | None) -> DayUsage:
 
 def _table(rows: Sequence[DayUsage]) -> bytes:
     text = io.StringIO()
+    import csv  # noqa: PLC0415 - few want a table
+
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_HEAD)
     for row in rows:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pilothouse.types import limits
-from pilothouse.types.memories import Memory, MemoryRecords
+
+if TYPE_CHECKING:
+    from pilothouse.types.memories import Memory, RecentRecords
 
 
 class RecentMemories:
     """The memories that each conversation stored within the last minutes; the database is asked once for each."""
 
-    def __init__(self, records: MemoryRecords) -> None:
+    def __init__(self, records: RecentRecords) -> None:
         self._records = records
         self._known: OrderedDict[str, Sequence[Memory]] = OrderedDict()
         # How often something was written: what was read before that is not remembered after it.

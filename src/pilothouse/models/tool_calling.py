@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from pilothouse.models.answer import Answer
 from pilothouse.models.answer_limits import Bounded
-from pilothouse.models.constrained import SaidOrCalled, constrained
 from pilothouse.models.learned_limits import SCHEMAS, Lesson, ModelLessons
 from pilothouse.models.native_tools import lacking
 from pilothouse.models.signature_owners import home_of_model
 from pilothouse.models.text_calls import TextCalls
-from pilothouse.models.text_protocol import in_text
 from pilothouse.models.tool_names import ToolNames
 from pilothouse.models.translation import keeps_proofs, translated
 from pilothouse.types.messages import ModelRequest
@@ -39,6 +38,10 @@ from pilothouse.types.stream import (
     TextEnd,
     ThinkingDelta,
 )
+
+# ruff: noqa: PLC0415 - most models call tools natively, and whoever asks one of those need not wait for the other ways.
+if TYPE_CHECKING:
+    from pilothouse.models.constrained import SaidOrCalled
 
 # What cannot stand inside a call that is written as text.
 _DECIDES = (Stopped, Failed, CallStart, NativeDelta, PictureDelta)
@@ -100,6 +103,8 @@ class ToolCalling:
                 yield _after_calls(event, answer.calls)
 
     async def _by_text(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        from pilothouse.models.text_protocol import in_text
+
         answer = Answer()
         reader = TextCalls(answer, ToolNames(request))
         async with aclosing(self._read(in_text(request), answer, reader)) as events:
@@ -107,6 +112,8 @@ class ToolCalling:
                 yield event
 
     async def _constrained(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        from pilothouse.models.constrained import SaidOrCalled, constrained
+
         answer = Answer()
         reader = SaidOrCalled(answer, ToolNames(request))
         asked = constrained(request, self._rounds)

@@ -11,6 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from pilothouse.types.guarded_places import ANYWHERE, FILES, PLAIN, Place
+from pilothouse.types.lazy import Lazy
 
 Parts = tuple[str, ...]
 # As many different names as a large project has; each is short.
@@ -70,8 +71,8 @@ def by_last_name(name: str) -> tuple[Place, ...]:
     """Return the place that a file is by its plain name alone."""
     if not name.endswith(_ENDS) and not name.startswith(_BEGINNINGS):
         return ()
-    found = _PATTERNS.fullmatch(name)
-    if found is None or _EXAMPLES.fullmatch(name) is not None:
+    found = _PATTERNS().fullmatch(name)
+    if found is None or _EXAMPLES().fullmatch(name) is not None:
         return ()
     return (FILES[(found.lastindex or 1) - 1],)
 
@@ -125,6 +126,7 @@ FIRST_NAMES = tuple(
         spelled for name in _NAMED for spelled in (name, name.capitalize(), name.upper().replace(".MD", ".md"))
     )
 )
-_PATTERNS = _either(place.path for place in FILES)
+# Compiled when a name may fit one: a run without calls asks about none.
+_PATTERNS = Lazy(lambda: _either(place.path for place in FILES))
 _ENDS, _BEGINNINGS = _hints(place.path for place in FILES)
-_EXAMPLES = _either(PLAIN)
+_EXAMPLES = Lazy(lambda: _either(PLAIN))

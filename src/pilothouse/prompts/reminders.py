@@ -1,23 +1,17 @@
-"""What a model is told of the mini prompts that are on: all of their text, with every message."""
+"""Reminds models of the mini prompts that are on; what words them is loaded where one is."""
 
 from __future__ import annotations
 
-import re
-import time
-from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pilothouse.prompts.variables import filled
-from pilothouse.types.errors import PilothouseError
 from pilothouse.types.lazy import Lazy
-from pilothouse.types.prompts import PromptDetails, PromptSource
 from pilothouse.types.todos import Reminder
 from pilothouse.types.topics import SettingsNow
 
+if TYPE_CHECKING:
+    from pilothouse.types.prompts import PromptSource
+
 NAME = "mini prompts"
-_INTRODUCTION = (Path(__file__).parent / "mini_prompt_reminder.md").read_text().strip()
-# What would end the reminder before its end.
-_TAG = re.compile(r"<(?=\s*(?:/\s*)?(?:miniPromptReminder|system-reminder)\b)", re.IGNORECASE)
 
 
 class MiniPromptReminders:
@@ -31,28 +25,7 @@ class MiniPromptReminders:
         on = (await self._settings.of(conversation_id)).mini_prompts
         if not on:
             return ()
+        from pilothouse.prompts.reminder_text import text_of  # noqa: PLC0415
+
         found = await self._prompts().usable("mini_prompt", on)
-        return (Reminder(NAME, _text(found)),) if found else ()
-
-
-def _text(prompts: Sequence[PromptDetails]) -> str:
-    said = [f"## {_one_line(each.title)}\n{_harmless(_whole(each))}" for each in prompts]
-    return "\n\n".join([f"<miniPromptReminder>\n{_INTRODUCTION}", *said]) + "\n</miniPromptReminder>"
-
-
-def _whole(prompt: PromptDetails) -> str:
-    """Return a mini prompt's text; the day is all that it is given, besides its own defaults."""
-    try:
-        return filled(prompt.text, {}, {"date": time.strftime("%Y-%m-%d")}).text
-    except PilothouseError:
-        # A default that stands in it a thousand times is no reason to answer nothing.
-        return prompt.text
-
-
-def _one_line(title: str) -> str:
-    return _harmless(" ".join(title.split()))
-
-
-def _harmless(text: str) -> str:
-    """Return a text that cannot end the reminder around it."""
-    return _TAG.sub("&lt;", text)
+        return (Reminder(NAME, text_of(found)),) if found else ()

@@ -17,7 +17,7 @@ from pilothouse.types.events import ItemUpdated
 from pilothouse.types.item_data import CallData, MessageData, NoticeData
 from pilothouse.types.items import Item, is_a, read
 from pilothouse.types.json import encode
-from pilothouse.types.records import Leaving, Posting
+from pilothouse.types.records import Done, Leaving, Posting
 from pilothouse.types.runs import ACTIVE, Run
 
 _COLUMNS = tuple(Branch.__struct_fields__)
@@ -32,6 +32,15 @@ _NEXT_MESSAGE = Statement(
 _FOLLOWING = Statement(
     "SELECT runs.body FROM items JOIN runs ON runs.id = items.run_id WHERE items.conversation_id = :id "
     "AND items.kind = 'user_message' AND items.position >= :from ORDER BY items.position"
+)
+_SENT_AFTER = "(SELECT run_id FROM items WHERE conversation_id = :id AND kind = 'user_message' AND position >= :from)"
+_CHANGED_AFTER = Statement(
+    "SELECT path, run_id FROM file_changes WHERE undone_at IS NULL AND conversation_id = :id "  # noqa: S608
+    f"AND run_id IN {_SENT_AFTER} ORDER BY at, id"
+)
+_CALLS_AFTER = Statement(
+    "SELECT body FROM items WHERE conversation_id = :id AND position >= :from AND kind = 'tool_call' "  # noqa: S608
+    f"AND run_id IN {_SENT_AFTER} ORDER BY position"
 )
 _AT_WORK_AFTER = Statement(
     "SELECT runs.body FROM items JOIN runs ON runs.id = items.run_id WHERE items.conversation_id = :id "
@@ -134,8 +143,27 @@ def following(connection: Connection, owner: str, run_id: str, *, itself: bool) 
     """Return the runs whose messages came after that of a run, in any branch, oldest first; itself, too, or not."""
     run = rows.owned_run(connection, owner, run_id)
     message = _message_of(connection, run.conversation_id, run_id)
-    asked = {"id": run.conversation_id, "from": message.position + (not itself)}
+    fork = read(MessageData, message.raw).fork
+    # What stands in the place of a branch's first message stands where the branch begins: beside what it left there.
+    first = fork.before if fork is not None and itself else message.position + (not itself)
+    asked = {"id": run.conversation_id, "from": first}
     return list(map(rows.run_decoder.decode, _FOLLOWING.column(connection, asked)))
+
+
+def done_since(connection: Connection, owner: str, run_id: str, *, itself: bool) -> Done:
+    """Return what was done by the runs that follow one, in any branch; by itself, too, or not."""
+    runs = following(connection, owner, run_id, itself=itself)
+    if not runs:
+        return Done((), (), frozenset(), ())
+    message = _message_of(connection, runs[0].conversation_id, runs[0].id)
+    asked = {"id": runs[0].conversation_id, "from": message.position}
+    changed = _CHANGED_AFTER.rows(connection, asked)
+    return Done(
+        runs,
+        list(dict.fromkeys(path for path, _ in changed)),
+        frozenset(run for _, run in changed),
+        [item for item in map(rows.item_of, _CALLS_AFTER.column(connection, asked)) if is_a(item, CallData)],
+    )
 
 
 def leaving(connection: Connection, posting: Posting) -> Leaving:

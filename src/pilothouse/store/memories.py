@@ -11,6 +11,7 @@ from functools import cache
 
 import msgspec
 
+from pilothouse.store.glance import ALL, BODIES, SEEN
 from pilothouse.store.statements import Connection, Statement, inserting
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
@@ -19,7 +20,7 @@ from pilothouse.types.memories import SHORT, Memory, MemoryCollection, MemoryFil
 from pilothouse.types.paging import Page, cursor_of, place_of
 from pilothouse.types.scopes import Scope
 
-_decoder = msgspec.json.Decoder(Memory)
+decoded = msgspec.json.Decoder(Memory).decode
 _DAY = 86_400.0
 _SHORT_KEY = re.compile(f"[0-9a-f]{{{SHORT}}}")
 _ADD = inserting(
@@ -33,21 +34,14 @@ _PUT = Statement(
 )
 # Of its own: the index of words is written anew only when there are others.
 _PUT_TEXT = Statement("UPDATE memories SET text = :text WHERE key = :key AND text <> :text")
-# What is in a topic that was deleted is hidden until the topic is brought back, or gone for good.
-_SEEN = (
-    "(m.scope_kind <> 'topic' OR NOT EXISTS (SELECT 1 FROM topics h WHERE h.id = m.scope AND h.deleted_at IS NOT NULL))"
-)
-_ALL = "SELECT m.body FROM memories m WHERE"
-_BODIES = f"{_ALL} {_SEEN} AND"
-_BY_KEY = Statement(f"{_BODIES} m.owner = :owner AND m.key = :key")
-_BY_SHORT = Statement(f"{_BODIES} m.owner = :owner AND m.key LIKE :short LIMIT 2")
+_BY_KEY = Statement(f"{BODIES} m.owner = :owner AND m.key = :key")
+_BY_SHORT = Statement(f"{BODIES} m.owner = :owner AND m.key LIKE :short LIMIT 2")
 _SAME = Statement(
-    f"{_BODIES} m.owner = :owner AND m.scope_kind = :scope_kind AND m.scope = :scope "
+    f"{BODIES} m.owner = :owner AND m.scope_kind = :scope_kind AND m.scope = :scope "
     "AND m.digest = :digest AND m.forgotten_at IS NULL AND m.key <> :key LIMIT 1"
 )
-_IN_SCOPE = Statement(f"{_ALL} m.owner = :owner AND m.scope_kind = :scope_kind AND m.scope = :scope")
+_IN_SCOPE = Statement(f"{ALL} m.owner = :owner AND m.scope_kind = :scope_kind AND m.scope = :scope")
 _COUNT = Statement("SELECT count(*) FROM memories WHERE owner = :owner AND forgotten_at IS NULL")
-_ANY = Statement(f"{_BODIES} m.owner = :owner AND m.forgotten_at IS NULL LIMIT 1")
 _COUNT_HERE = Statement(
     "SELECT count(*) FROM memories WHERE owner = :owner AND scope_kind = :scope_kind AND scope = :scope "
     "AND forgotten_at IS NULL"
@@ -55,14 +49,8 @@ _COUNT_HERE = Statement(
 _LOCK = Statement("SELECT pg_advisory_xact_lock(hashtextextended(:owner, 11))")
 _TOPIC = Statement("SELECT 1 FROM topics WHERE id = :scope AND owner = :owner AND deleted_at IS NULL")
 _CONVERSATION = Statement("SELECT 1 FROM conversations WHERE id = :scope AND owner = :owner AND deleted_at IS NULL")
-_STORED_IN = {
-    hidden: Statement(
-        f"{which} m.origin = :id AND m.created_at > :since AND m.forgotten_at IS NULL ORDER BY m.created_at"
-    )
-    for hidden, which in ((False, _BODIES), (True, _ALL))
-}
 _LISTED = (
-    _BODIES + " m.owner = :owner AND {state} {scopes} AND (m.updated_at < :at "
+    BODIES + " m.owner = :owner AND {state} {scopes} AND (m.updated_at < :at "
     "OR (m.updated_at = :at AND m.key < :key)) ORDER BY m.updated_at DESC, m.key DESC LIMIT :limit"
 )
 _STATES = {False: "m.forgotten_at IS NULL", True: "m.forgotten_at IS NOT NULL"}
@@ -113,7 +101,7 @@ def get(connection: Connection, owner: str, key: str, *, forgotten: bool = False
     bodies = _BY_KEY.column(connection, {"owner": owner, "key": key})
     if not bodies and _SHORT_KEY.fullmatch(key):
         bodies = _BY_SHORT.column(connection, {"owner": owner, "short": f"%{key}"})
-    found = _decoder.decode(bodies[0]) if len(bodies) == 1 else None
+    found = decoded(bodies[0]) if len(bodies) == 1 else None
     if found is None or (found.forgotten_at is not None and not forgotten):
         raise PilothouseError("not_found", "There is no such memory.", fix="It may have been forgotten; search again.")
     return found
@@ -156,7 +144,7 @@ def _doubt_instead(connection: Connection, owner: str, scope: Scope, gone: froze
     for body in _IN_SCOPE.column(connection, {"owner": owner, "scope_kind": scope.kind, "scope": scope.id}):
         if not any(key.encode() in body for key in gone):
             continue
-        one = _decoder.decode(body)
+        one = decoded(body)
         if one.key in gone or not gone & set(one.doubts):
             continue
         others = [key for key in one.doubts if key not in gone]
@@ -169,7 +157,7 @@ def used(connection: Connection, owner: str, keys: Sequence[str], at: float) -> 
     for key in keys:
         body = _BY_KEY.first(connection, {"owner": owner, "key": key})
         if body is not None:
-            one = _decoder.decode(body)
+            one = decoded(body)
             _put(connection, owner, msgspec.structs.replace(one, uses=one.uses + 1, used_at=at))
 
 
@@ -183,7 +171,7 @@ def listed(connection: Connection, owner: str, wanted: MemoryFilter, page: Page)
         if wanted.scope:
             scopes, values = f"{scopes} AND m.scope = :scope", values | {"scope": wanted.scope}
     bodies = _statement(_LISTED.format(state=_STATES[wanted.forgotten], scopes=scopes)).column(connection, values)
-    found = [_decoder.decode(body) for body in bodies[: page.limit]]
+    found = [decoded(body) for body in bodies[: page.limit]]
     more = cursor_of(found[-1].updated_at, found[-1].key) if len(bodies) > page.limit else None
     return MemoryPage(memories=tuple(found), next=more)
 
@@ -198,8 +186,8 @@ def find(
         return ()
     condition, values = _in_scopes(scopes)
     values |= {"owner": owner, "words": asked, "limit": most}
-    statement = _statement(_FOUND[dialect].format(seen=_SEEN, scopes=condition))
-    return [_decoder.decode(body) for body in statement.column(connection, values)]
+    statement = _statement(_FOUND[dialect].format(seen=SEEN, scopes=condition))
+    return [decoded(body) for body in statement.column(connection, values)]
 
 
 def by_key(
@@ -209,21 +197,10 @@ def by_key(
     found = {}
     for key in keys:
         body = _BY_KEY.first(connection, {"owner": owner, "key": key})
-        memory = _decoder.decode(body) if body is not None else None
+        memory = decoded(body) if body is not None else None
         if memory is not None and memory.forgotten_at is None and (scopes is None or memory.scope in scopes):
             found[key] = memory
     return found
-
-
-def stored_in(connection: Connection, conversation_id: str, since: float, *, hidden: bool = False) -> Sequence[Memory]:
-    """Return what a conversation stored since a time, oldest first; what a deleted topic hides on request."""
-    bodies = _STORED_IN[hidden].column(connection, {"id": conversation_id, "since": since})
-    return [_decoder.decode(body) for body in bodies]
-
-
-def there_are(connection: Connection, owner: str) -> bool:
-    """Return whether there is anything to find."""
-    return _ANY.first(connection, {"owner": owner}) is not None
 
 
 def sizes(connection: Connection, owner: str, scopes: Sequence[Scope] | None) -> Sequence[MemoryCollection]:
@@ -234,7 +211,7 @@ def sizes(connection: Connection, owner: str, scopes: Sequence[Scope] | None) ->
         MemoryCollection(
             scope=Scope(kind=kind, id=scope), name=name, memories=count, bytes=int(size), updated_at=updated
         )
-        for kind, scope, name, count, size, updated in _statement(_SIZES.format(seen=_SEEN, scopes=condition)).rows(
+        for kind, scope, name, count, size, updated in _statement(_SIZES.format(seen=SEEN, scopes=condition)).rows(
             connection, values
         )
     ]
@@ -287,7 +264,7 @@ def _check_scope(connection: Connection, owner: str, scope: Scope) -> None:
 def _same(connection: Connection, owner: str, memory: Memory) -> Memory | None:
     values: dict[str, object] = {"owner": owner, "key": memory.key, "digest": digest_of(memory.text)}
     body = _SAME.first(connection, values | {"scope_kind": memory.scope.kind, "scope": memory.scope.id})
-    return _decoder.decode(body) if body is not None else None
+    return decoded(body) if body is not None else None
 
 
 def _put(connection: Connection, owner: str, memory: Memory) -> None:

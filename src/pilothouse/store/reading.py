@@ -8,15 +8,15 @@ from itertools import islice
 
 import msgspec
 
-from pilothouse.store import branches, fold, inline_images, packing, rows, todos, topics
+from pilothouse.store import branches, fold, inline_images, packing, paths, rows, todos, topics
 from pilothouse.store.paths import BranchPath
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.types import limits
 from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.feed import FeedEvent
-from pilothouse.types.item_data import CompactionData, ReminderData
-from pilothouse.types.items import Item, is_a, read
+from pilothouse.types.item_data import CompactionData
+from pilothouse.types.items import Item, read
 from pilothouse.types.paging import place_of
 from pilothouse.types.records import Briefing
 from pilothouse.types.runs import Run, RunStatus
@@ -51,7 +51,6 @@ _HISTORY = Statement(
     "SELECT body FROM items WHERE conversation_id = :id AND (position >= :since OR kind = 'question' "
     "OR (kind = 'user_message' AND position >= :messages)) ORDER BY position"
 )
-_SPOKEN = ("response", "thinking", "tool_call")
 _HAS_BRANCHES = Statement("SELECT 1 FROM conversations WHERE id = :id AND branches > 0")
 _RUNS_IN = Statement("SELECT body FROM runs WHERE status IN (:one, :other)")
 _RUNS_OF = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status IN (:one, :other)")
@@ -89,7 +88,8 @@ def snapshot(
     page = _page(connection, conversation_id, None, limit, path)
     first = page.items[0].position if page.items else 0
     asked = {"id": conversation_id, "limit": limits.PAGE_ITEMS, "first": first}
-    shown = _SHOWN.column(connection, asked) if path is None else path.runs_shown(connection, first)
+    seen = {item.run_id for item in page.items if item.run_id is not None}
+    shown = _SHOWN.column(connection, asked) if path is None else paths.runs(connection, seen)
     bodies = (*_ACTIVE.column(connection, asked), *shown)
     found = {run.id: run for run in map(rows.run_decoder.decode, bodies)}
     runs = sorted(found.values(), key=lambda run: run.created_at)
@@ -155,20 +155,7 @@ def _history(connection: Connection, conversation_id: str, path: BranchPath | No
         bodies = _HISTORY.column(connection, {**asked, "since": since, "messages": messages})
     else:
         bodies = path.history(connection, since, messages)
-    items = [with_text(connection, rows.item_of(body)) for body in bodies]
-    return items if path is None else _without_strays(items, path.number)
-
-
-def _without_strays(items: Sequence[Item], branch: int) -> list[Item]:
-    """Return the items of a path without words to a run of another branch that it followed only there."""
-    spoken = {item.run_id: item.position for item in items if item.kind in _SPOKEN}
-    return [item for item in items if not _is_stray(item, branch, spoken.get(item.run_id, 0))]
-
-
-def _is_stray(item: Item, branch: int, spoken: int) -> bool:
-    if item.kind != "reminder" or item.branch == branch or item.position < spoken:
-        return False
-    return is_a(item, ReminderData) and not item.data.name
+    return [with_text(connection, rows.item_of(body)) for body in bodies]
 
 
 def briefing(connection: Connection, run: Run) -> Briefing:

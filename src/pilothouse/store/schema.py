@@ -62,6 +62,8 @@ items = sa.Table(
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.Column("branch", sa.Integer, nullable=False, server_default="0"),
     sa.Index("items_in_order", "conversation_id", "position"),
+    # A branch that was left long ago is opened without going through all that was said elsewhere since.
+    sa.Index("items_of_branch", "conversation_id", "branch", "position"),
     sa.Index("items_of_run", "run_id", "status"),
 )
 

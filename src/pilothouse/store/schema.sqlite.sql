@@ -281,6 +281,8 @@ CREATE INDEX grants_of_conversation ON grants (conversation_id, expires_at);
 
 CREATE INDEX items_in_order ON items (conversation_id, position);
 
+CREATE INDEX items_of_branch ON items (conversation_id, branch, position);
+
 CREATE INDEX items_of_run ON items (run_id, status);
 
 CREATE INDEX memories_alike ON memories (owner, scope_kind, scope, digest);

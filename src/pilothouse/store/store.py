@@ -8,13 +8,14 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from pilothouse.store import audit as audits
+from pilothouse.store import branches as branch_rows
+from pilothouse.store import changes as units
 from pilothouse.store import (
-    branch_tree,
-    documents,
     file_changes,
+    glance,
     packing,
     parts,
     pending_approvals,
@@ -28,10 +29,7 @@ from pilothouse.store import (
     usage_backlog,
     vacuum,
 )
-from pilothouse.store import branches as branch_rows
-from pilothouse.store import changes as units
 from pilothouse.store import grants as passing
-from pilothouse.store import memories as remembered
 from pilothouse.store import todos as todo_lists
 from pilothouse.store import topics as topic_rows
 from pilothouse.store.database import Database
@@ -45,10 +43,14 @@ from pilothouse.types.events import Event
 from pilothouse.types.exchange import Imported
 from pilothouse.types.feed import Guard
 from pilothouse.types.items import Item
-from pilothouse.types.memories import Memory
+from pilothouse.types.paging import Page
 from pilothouse.types.records import Settle
 from pilothouse.types.retention import Retention
 from pilothouse.types.scopes import Scope
+
+if TYPE_CHECKING:
+    from pilothouse.types.branch_views import BranchNode
+    from pilothouse.types.memories import Memory, MemoryCollection, MemoryFilter, MemoryPage
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -142,11 +144,17 @@ class Store:
     snapshot = _reads(reading.snapshot)
     items = _reads(reading.items)
     branches = _reads(branch_rows.branches)
-    branch_nodes = _reads(branch_tree.nodes)
     following = _looks(branch_rows.following)
     leaving = _looks(branch_rows.leaving)
+    done_since = _reads(branch_rows.done_since)
     items_of_run = _reads(reading.items_of_run)
     hide = _joins(branch_rows.hide)
+
+    async def branch_nodes(self, conversation: Conversation) -> tuple[BranchNode, ...]:
+        from pilothouse.store import branch_tree
+
+        return await self._database.read(lambda c: branch_tree.nodes(c, conversation))
+
     item = _reads(reading.item)
     history = _reads(reading.history)
     briefing = _reads(reading.briefing)
@@ -201,26 +209,68 @@ class Store:
 
     # --- memories ---
 
-    add_memory = _writes(remembered.add)
-    memory = _looks(remembered.get)
-    memories = _reads(remembered.listed)
-    change_memory = _writes(remembered.change)
-    merge_memories = _writes(remembered.merge)
-    # A count that a power cut takes is no loss.
-    used_memories = _writes(remembered.used, promised=False)
-    memories_by_key = _reads(remembered.by_key)
-    memories_of_conversation = _looks(remembered.stored_in)
-    has_memories = _looks(remembered.there_are)
-    memory_sizes = _reads(remembered.sizes)
+    memories_of_conversation = _looks(glance.stored_in)
+    has_memories = _looks(glance.has_memories)
+
+    async def add_memory(self, owner: str, memory: Memory) -> tuple[Memory, bool]:
+        from pilothouse.store import memories
+
+        return await self._database.write(lambda c: memories.add(c, owner, memory))
+
+    async def memory(self, owner: str, key: str, *, forgotten: bool = False) -> Memory:
+        from pilothouse.store import memories
+
+        return await self._database.look(lambda c: memories.get(c, owner, key, forgotten=forgotten))
+
+    async def memories(self, owner: str, wanted: MemoryFilter, page: Page) -> MemoryPage:
+        from pilothouse.store import memories
+
+        return await self._database.read(lambda c: memories.listed(c, owner, wanted, page))
+
+    async def change_memory(
+        self, owner: str, key: str, change: Callable[[Memory], Memory], *, forgotten: bool = False
+    ) -> Memory:
+        from pilothouse.store import memories
+
+        return await self._database.write(lambda c: memories.change(c, owner, key, change, forgotten=forgotten))
+
+    async def merge_memories(self, owner: str, memory: Memory, keys: Sequence[str], at: float) -> None:
+        from pilothouse.store import memories
+
+        await self._database.write(lambda c: memories.merge(c, owner, memory, keys, at))
+
+    async def used_memories(self, owner: str, keys: Sequence[str], at: float) -> None:
+        from pilothouse.store import memories
+
+        # A count that a power cut takes is no loss.
+        await self._database.write(lambda c: memories.used(c, owner, keys, at), promised=False)
+
+    async def memories_by_key(
+        self, owner: str, keys: Sequence[str], scopes: Sequence[Scope] | None
+    ) -> dict[str, Memory]:
+        from pilothouse.store import memories
+
+        return await self._database.read(lambda c: memories.by_key(c, owner, keys, scopes))
+
+    async def memory_sizes(self, owner: str, scopes: Sequence[Scope] | None) -> Sequence[MemoryCollection]:
+        from pilothouse.store import memories
+
+        return await self._database.read(lambda c: memories.sizes(c, owner, scopes))
 
     async def find_memories(
         self, owner: str, words: Sequence[str], scopes: Sequence[Scope] | None, most: int
     ) -> Sequence[Memory]:
+        from pilothouse.store import memories
+
         return await self._database.slow.run(
-            lambda c: remembered.find(c, owner, words, scopes, most),
+            lambda c: memories.find(c, owner, words, scopes, most),
             limits.MEMORY_SEARCH_TIME,
             "This search takes too long. Take fewer or rarer words.",
         )
+
+    # --- documents ---
+
+    has_documents = _looks(glance.has_documents)
 
     # --- topics ---
 
@@ -347,12 +397,14 @@ class Store:
     # --- housekeeping ---
 
     async def tidy(self) -> None:
+        from pilothouse.store import documents, memories
+
         now = time.time()
         before = {"before": now - limits.IDEMPOTENCY_DAYS * _DAY}
         await self._database.write(lambda c: _FORGET_RECEIPTS.run(c, before) and None)
         await self._database.write(lambda c: file_changes.forget(c, now - limits.UNDO_CHANGE_DAYS * _DAY))
         await self._database.write(usage.forget)
-        await self._database.write(remembered.forget)
+        await self._database.write(memories.forget)
         await self._database.write(lambda c: documents.remove_old(c, now - limits.UNDO_DELETE_DAYS * _DAY))
         await self._database.write(lambda c: topic_rows.purge(c, now - limits.UNDO_DELETE_DAYS * _DAY))
         await self.purge(now - limits.UNDO_DELETE_DAYS * _DAY)

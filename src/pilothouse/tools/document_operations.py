@@ -37,6 +37,7 @@ from pilothouse.types.documents import (
     citation,
 )
 from pilothouse.types.json import JsonObject
+from pilothouse.types.lazy import Lazy
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
 from pilothouse.types.records import Records
 from pilothouse.types.scopes import Scope, scopes_seen, usual_scope
@@ -79,7 +80,7 @@ class _Operation(Operation):
         """Return the document that a call names, if its conversation sees it."""
         named = require_string(arguments, "documentId").removeprefix("doc:").partition("#")[0]
         scopes = await self._scopes(context)
-        document = await self._parts.records.one(context.owner, named, seen_by=scopes)
+        document = await self._parts.records().one(context.owner, named, seen_by=scopes)
         if document.scope not in scopes:
             raise BadArgument("There is no such document here; list shows those that there are.", "NOT_FOUND")
         return document
@@ -196,7 +197,7 @@ class _List(_Operation):
     doing = "Listing documents"
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
-        seen, count = await self._parts.records.seen_in(context.conversation_id, limits.DOCUMENT_PASSAGES)
+        seen, count = await self._parts.records().seen_in(context.conversation_id, limits.DOCUMENT_PASSAGES)
         if not seen:
             return success("No documents are imported here.")
         left = count - len(seen)
@@ -268,17 +269,32 @@ class DocumentReminders:
     A model is reminded before each of its answers, and what it sees hardly changes: the database is asked now and then.
     """
 
-    def __init__(self, records: DocumentRecords, settings: SettingsNow) -> None:
+    def __init__(self, records: Records, documents: Lazy[DocumentRecords], settings: SettingsNow) -> None:
         self._records = records
+        self._documents = documents
         self._settings = settings
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        # Until when it is known that nobody has any.
+        self._none_until = 0.0
+
+    async def _none(self) -> bool:
+        """Return whether there are no documents at all; nothing of theirs is loaded for that."""
+        if self._documents.made is not None:
+            return False
+        if self._none_until < time.monotonic():
+            if await self._records.has_documents():
+                return False
+            self._none_until = time.monotonic() + limits.DOCUMENTS_KNOWN
+        return True
 
     async def _seen(self, conversation_id: str) -> tuple[Sequence[Document], int]:
-        settings = await self._settings.of(conversation_id)
-        place = (settings.topic_id, settings.working_directory, self._records.changes)
+        if await self._none():
+            return (), 0
+        settings, documents = await self._settings.of(conversation_id), self._documents()
+        place = (settings.topic_id, settings.working_directory, documents.changes)
         known = self._known.get(conversation_id)
         if known is None or known.place != place or known.until < time.monotonic():
-            seen, count = await self._records.seen_in(conversation_id, limits.DOCUMENTS_REMINDED)
+            seen, count = await documents.seen_in(conversation_id, limits.DOCUMENTS_REMINDED)
             known = _Known(place, time.monotonic() + limits.DOCUMENTS_KNOWN, seen, count)
             self._known[conversation_id] = known
             if len(self._known) > limits.TODO_LISTS_KEPT:

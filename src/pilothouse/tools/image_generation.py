@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pilothouse.tools.arguments import BadArgument, failed, optional_int, optional_string, require_string, success
 from pilothouse.tools.harmless import spec_of
-from pilothouse.tools.images.making import pictures
-from pilothouse.tools.images.wires import WIRES, Wanted
 from pilothouse.tools.making import ToolParts
-from pilothouse.tools.web.chosen import ChosenService, ServiceTrouble
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
 from pilothouse.types.authority import PAGES
 from pilothouse.types.invisible import on_one_line
 from pilothouse.types.json import JsonObject
+from pilothouse.types.lazy import Lazy
 from pilothouse.types.pictures import picture_size
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Part, ToolOutput
 from pilothouse.types.tool_names import PICTURES
+
+# ruff: noqa: PLC0415 - few have a service that makes pictures.
+if TYPE_CHECKING:
+    from pilothouse.tools.images.wires import Wanted
+    from pilothouse.tools.web.chosen import ChosenService
+    from pilothouse.tools.web.parts import WebParts
 
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
 _SENDS: frozenset[Effect] = frozenset({"sends"})
@@ -26,7 +31,7 @@ _SENDS: frozenset[Effect] = frozenset({"sends"})
 
 def make(parts: ToolParts) -> ImageGeneration:
     """Make the tool."""
-    return ImageGeneration(parts.web().pictures)
+    return ImageGeneration(parts.web, lambda: parts.settings().web.pictures != "none")
 
 
 class ImageGeneration:
@@ -46,12 +51,17 @@ class ImageGeneration:
         },
     )
 
-    def __init__(self, service: ChosenService) -> None:
-        self._service = service
+    def __init__(self, web: Lazy[WebParts], is_chosen: Callable[[], bool]) -> None:
+        self._web = web
+        self._is_chosen = is_chosen
+
+    @property
+    def _service(self) -> ChosenService:
+        return self._web().pictures
 
     def now(self) -> ImageGeneration | None:
         """Return the tool if there is a service, and nothing is known to be wrong with it."""
-        return None if self._service.problem else self
+        return self if self._is_chosen() and not self._service.problem else None
 
     def limited(self, allowed: frozenset[Effect]) -> ImageGeneration | None:
         return self if self.effects <= allowed else None
@@ -85,6 +95,9 @@ class ImageGeneration:
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Have them made."""
+        from pilothouse.tools.images.making import pictures
+        from pilothouse.tools.web.chosen import ServiceTrouble
+
         if context.access is not None and context.access.destination != self._service.host:
             return failed("The service that makes pictures was changed meanwhile: call it again.", "CHANGED")
         try:
@@ -98,6 +111,8 @@ class ImageGeneration:
 
     @property
     def _takes_size(self) -> bool:
+        from pilothouse.tools.images.wires import WIRES
+
         wire = WIRES.get(self._service.choice.kind)
         return wire is None or wire.sized
 
@@ -111,6 +126,8 @@ def _told(made: Sequence[Part], wanted: Wanted, takes_size: bool) -> str:
 
 
 def _wanted(arguments: Mapping[str, object]) -> Wanted:
+    from pilothouse.tools.images.wires import Wanted
+
     prompt = require_string(arguments, "prompt").strip()
     if not prompt or len(prompt) > limits.MADE_PICTURE_PROMPT_CHARS:
         raise BadArgument(f"`prompt` describes a picture in at most {limits.MADE_PICTURE_PROMPT_CHARS:,} characters.")

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class DocumentParts(msgspec.Struct, frozen=True):
     """What the tool about documents is made of."""
 
-    records: DocumentRecords
-    # Who reads them and finds things in them, and how files of a folder are reached: loaded at the first call.
+    # Who keeps them, who reads them and finds things in them, and how files are reached: loaded at the first call.
+    records: Lazy[DocumentRecords]
     shelf: Lazy[DocumentShelf]
     workspace: Lazy[Workspace]
 
@@ -49,7 +49,7 @@ class ToolParts(msgspec.Struct, frozen=True):
     helper: Helper
     # Finds by what is meant, where a model can say that.
     meaning: Meaning
-    memory: MemoryKeeper
+    memory: Lazy[MemoryKeeper]
     documents: DocumentParts
     # The person's prompts, and what the conversation is set to.
     prompts: Lazy[PromptSource]

@@ -27,6 +27,7 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.durations import age_of
 from pilothouse.types.invisible import on_one_line
 from pilothouse.types.json import JsonObject, plain
+from pilothouse.types.lazy import Lazy
 from pilothouse.types.memories import (
     Memory,
     MemoryDraft,
@@ -65,7 +66,8 @@ _WHERE = {
 class MemoryParts(msgspec.Struct, frozen=True):
     """What every operation is made of."""
 
-    keeper: MemoryKeeper
+    # Loaded at the first call.
+    keeper: Lazy[MemoryKeeper]
     records: Records
     settings: Callable[[], Settings]
 
@@ -92,7 +94,7 @@ class _Operation(Operation):
     async def _meant(self, arguments: JsonObject, context: CallContext, key: str = "id") -> Memory:
         """Return the memory that is named; one that this conversation does not see does not exist."""
         scopes = scopes_seen(await self._parts.conversation(context))
-        return await self._parts.keeper.get(context.owner, require_string(arguments, key).strip(), scopes)
+        return await self._parts.keeper().get(context.owner, require_string(arguments, key).strip(), scopes)
 
 
 class _Search(_Operation):
@@ -127,7 +129,7 @@ class _Search(_Operation):
             for match in await self._found(arguments, context)
             if ("untrusted" in told or not match.memory.tainted) and ("private" in told or not match.memory.private)
         ]
-        await self._parts.keeper.used(context.owner, [match.memory.key for match in found])
+        await self._parts.keeper().used(context.owner, [match.memory.key for match in found])
         recalled = sorted({source for match in found for source in match.memory.private})
         if not found:
             return success("Nothing is remembered about that here.")
@@ -142,7 +144,7 @@ class _Search(_Operation):
             raise BadArgument("`similarity_threshold` must be a number from 0 to 1.")
         most = max(1, min(optional_int(arguments, "limit", limits.MEMORY_HITS_SHOWN), limits.MEMORY_HITS))
         scopes = scopes_seen(await self._parts.conversation(context))
-        found = await self._parts.keeper.search(context.owner, MemoryWords(query, scopes, likeness, most))
+        found = await self._parts.keeper().search(context.owner, MemoryWords(query, scopes, likeness, most))
         return found.matches
 
 
@@ -199,7 +201,7 @@ class _Store(_Writing):
             origin=MemoryOrigin(conversation_id=context.conversation_id, item_id=context.call_id),
             replaces=older.key if older is not None else "",
         )
-        kept = await self._parts.keeper.keep(context.owner, draft)
+        kept = await self._parts.keeper().keep(context.owner, draft)
         shown = _shown(kept.memory)
         shown = msgspec.structs.replace(
             shown, outcome=kept.outcome, replaced=draft.replaces, doubts=len(kept.contradicts)
@@ -232,10 +234,10 @@ class _Update(_Writing):
                 origin=MemoryOrigin(conversation_id=context.conversation_id, item_id=context.call_id),
                 replaces=memory.key,
             )
-            kept = await self._parts.keeper.keep(context.owner, draft)
+            kept = await self._parts.keeper().keep(context.owner, draft)
         else:
             patch = MemoryPatch(tags=tags, scope=scope)
-            kept = MemoryKept(memory=await self._parts.keeper.change(context.owner, memory.key, patch))
+            kept = MemoryKept(memory=await self._parts.keeper().change(context.owner, memory.key, patch))
         after = kept.memory
         replaced = memory.key if after.key != memory.key else ""
         shown = msgspec.structs.replace(
@@ -258,7 +260,7 @@ class _Forget(_Writing):
         return {"memory": shown}
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
-        gone = await self._parts.keeper.forget(context.owner, (await self._meant(arguments, context)).key)
+        gone = await self._parts.keeper().forget(context.owner, (await self._meant(arguments, context)).key)
         shown = msgspec.structs.replace(_shown(gone), outcome="forgotten")
         return success(f"Forgotten: “{gone.title}”. The person can bring it back.", {"memory": plain(shown)})
 
@@ -269,7 +271,7 @@ class _Collections(_Operation):
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         scopes = scopes_seen(await self._parts.conversation(context))
-        found = await self._parts.keeper.collections(context.owner, scopes)
+        found = await self._parts.keeper().collections(context.owner, scopes)
         now = time.time()
         lines = [
             f"{_WHERE[each.scope.kind]}: {each.memories:,} memories, {each.bytes:,} bytes, "

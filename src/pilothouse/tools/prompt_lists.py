@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pilothouse.tools.arguments import failed, success
 from pilothouse.tools.harmless import Harmless, spec_of
@@ -11,8 +12,10 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import JsonObject
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.ports import CallContext, CallFeedback, ToolOutput
-from pilothouse.types.prompts import PromptKind, PromptSource, PromptView
 from pilothouse.types.topics import SettingsNow
+
+if TYPE_CHECKING:
+    from pilothouse.types.prompts import PromptKind, PromptSource, PromptView
 
 
 class PromptLister(Harmless):

@@ -11,7 +11,6 @@ from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.tools.arguments import BadArgument, failed, optional_int, optional_string, require_string, success
 from pilothouse.tools.harmless import Harmless, spec_of
 from pilothouse.tools.making import ToolParts
-from pilothouse.tools.results.reading import Wanted, read
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Shown, Taint
 from pilothouse.types.authority import SERVER
@@ -102,6 +101,7 @@ class ReadToolResult(Harmless):
 
     async def _read(self, part: ResultPart, arguments: JsonObject, context: CallContext, *, is_cut: bool) -> ToolOutput:
         # Imported here: what looks for patterns is loaded when someone does.
+        from pilothouse.tools.results.reading import Wanted, read  # noqa: PLC0415
 
         room = min(
             limits.RESULT_PAGE_CHARS, max(context.result_room - limits.RESULT_PAGE_NOTE, limits.RESULT_PAGE_NOTE)

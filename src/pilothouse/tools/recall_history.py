@@ -6,13 +6,13 @@ import asyncio
 import re
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from pilothouse.tools.arguments import BadArgument, failed, optional_int, optional_string, success
 from pilothouse.tools.harmless import Harmless, spec_of
 from pilothouse.tools.making import ToolParts
-from pilothouse.tools.search.patterns import Pattern, regex_pattern
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Shown
 from pilothouse.types.errors import PilothouseError
@@ -24,6 +24,9 @@ from pilothouse.types.ports import CallContext, CallFeedback, ToolOutput
 from pilothouse.types.records import Records
 from pilothouse.types.scopes import Scope
 from pilothouse.types.tool_names import RECALL
+
+if TYPE_CHECKING:
+    from pilothouse.tools.search.patterns import Pattern
 
 # Words of a question that tell something; shorter ones are in every sentence.
 _WORD = re.compile(r"\w{4,}")
@@ -97,7 +100,7 @@ class RecallHistory(Harmless):
                 start = max(0, optional_int(arguments, "start", 0))
                 return success(await self._about(about, _Wanted(context, start, summary, None, room)))
             written = optional_string(arguments, "pattern")
-            pattern = regex_pattern(written, case_sensitive=True, name="pattern") if written else None
+            pattern = _compiled(written) if written else None
             start = max(0, optional_int(arguments, "start", 0))
             return success(await self._entries(_Wanted(context, start, summary, pattern, room)))
         except (BadArgument, PilothouseError) as error:
@@ -213,6 +216,13 @@ def _having(items: Sequence[Item], words: Sequence[str]) -> list[Item]:
 def _page(shown: Sequence[str], how: str) -> str:
     entries = "1 entry" if len(shown) == 1 else f"{len(shown):,} entries"
     return "\n".join([*shown, f"[{entries}. {how}]"])
+
+
+def _compiled(written: str) -> Pattern:
+    # Imported here: what looks for patterns is loaded when someone does.
+    from pilothouse.tools.search.patterns import regex_pattern  # noqa: PLC0415
+
+    return regex_pattern(written, case_sensitive=True, name="pattern")
 
 
 def _lines(items: Sequence[Item], pattern: Pattern | None) -> list[tuple[Item, str]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from pilothouse.tools.finding.meanings import ToolMeanings
-from pilothouse.tools.finding.ranking import NAMED, Ranked, ToolIndex
 from pilothouse.tools.harmless import Harmless, spec_of
 from pilothouse.tools.making import ToolParts
 from pilothouse.types import found_tools, limits
@@ -15,11 +14,16 @@ from pilothouse.types.access import Shown
 from pilothouse.types.item_data import CallData, ToolFound
 from pilothouse.types.items import patch
 from pilothouse.types.json import JsonObject
+from pilothouse.types.lazy import Lazy
 from pilothouse.types.meaning import Meaning, WordsOnly
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.ports import CallContext, CallFeedback, MayBeWithdrawn, Tool, ToolError, ToolOutput
-from pilothouse.types.ranking import fused
 from pilothouse.types.tool_names import SEARCH
+
+# ruff: noqa: PLC0415 - most models get all of their tools at once and search for none.
+if TYPE_CHECKING:
+    from pilothouse.tools.finding.meanings import ToolMeanings
+    from pilothouse.tools.finding.ranking import Ranked, ToolIndex
 
 _LINE_CHARS = 120
 # What fits less than this part of what fits best has a word in common with the question, and no more.
@@ -60,7 +64,7 @@ class SearchTools(Harmless):
     )
 
     def __init__(self, meaning: Meaning | None = None) -> None:
-        self._meanings = ToolMeanings(meaning or WordsOnly())
+        self._meanings = Lazy(lambda: _meanings(meaning or WordsOnly()))
         # By the definitions of the tools in them, the one that was used last at the end.
         self._indexes: OrderedDict[tuple[str, ...], ToolIndex] = OrderedDict()
 
@@ -76,7 +80,7 @@ class SearchTools(Harmless):
         tools = [tool for tool in context.tools if tool.server]
         index = await self._index(tools)
         ranked = await asyncio.to_thread(index.find, str(arguments["query"]))
-        found = _together(_worth(ranked), await self._meanings.alike(tools, str(arguments["query"])))
+        found = _together(_worth(ranked), await self._meanings().alike(tools, str(arguments["query"])))
         if not found:
             return ToolOutput(text=_NOTHING, data=patch(CallData, found=(), found_in_all=0))
         number = int(arguments.get("page") or 1)
@@ -93,12 +97,20 @@ class SearchTools(Harmless):
         key = tuple(tool.grant_key for tool in tools)
         index = self._indexes.pop(key, None)
         if index is None:
+            from pilothouse.tools.finding.ranking import ToolIndex
+
             # The words of ten thousand tools take a second.
             index = await asyncio.to_thread(ToolIndex, tools)
         self._indexes[key] = index
         while len(self._indexes) > limits.FINDING_INDEXES:
             self._indexes.popitem(last=False)
         return index
+
+
+def _meanings(meaning: Meaning) -> ToolMeanings:
+    from pilothouse.tools.finding.meanings import ToolMeanings
+
+    return ToolMeanings(meaning)
 
 
 def _worth(ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -113,6 +125,9 @@ def _stands(tool: Tool) -> bool:
 
 def _together(ranked: Sequence[Ranked], alike: Sequence[Tool]) -> list[Tool]:
     """Return what words and meanings found, as one list; who names a tool gets what words say of it."""
+    from pilothouse.tools.finding.ranking import NAMED
+    from pilothouse.types.ranking import fused
+
     if not alike or (ranked and ranked[0].score >= NAMED):
         return [one.tool for one in ranked]
     by_name = {tool.spec.name: tool for tool in (*(one.tool for one in ranked), *filter(_stands, alike))}

@@ -17,8 +17,7 @@ _SEARCHING = (Path(__file__).parent / "web_operations_search.md").read_text()
 
 def make(parts: ToolParts) -> WebOperations:
     """Make the tool."""
-    web = parts.web()
-    return WebOperations(Fetch(web.pages), Search(web.search))
+    return WebOperations(Fetch(parts.web), Search(parts.web, lambda: parts.settings().web.search != "none"))
 
 
 class WebOperations(Consolidated):

@@ -1,7 +1,5 @@
 """Who may do what: rules, grants, and decisions, as data."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import Literal

@@ -6,15 +6,6 @@ from pilothouse.types.branches import ForkKind, WhenBusy
 from pilothouse.types.json import Body, Frozen
 from pilothouse.types.runs import RunStatus
 
-# How a branch was made, in words.
-BRANCH_KINDS: dict[ForkKind, str] = {
-    "edit": "an edited message",
-    "retry": "another answer",
-    "branch": "another way on",
-    "compare": "another model's answer",
-    "replay": "a replay",
-}
-
 
 class BranchChoice(Body, frozen=True):
     """The branch to go on with; 0 is the first one."""
@@ -66,8 +57,8 @@ class Retry(Body, frozen=True):
 class LeftBehind(Frozen, frozen=True):
     """What a new branch would leave behind: answers that are at work, and what was done to files."""
 
-    # Runs after the place, oldest first; those of them that are not at their end.
-    runs: tuple[str, ...]
+    # How many runs came after the place, and which of them are not at their end, oldest first.
+    runs_count: int
     at_work: tuple[str, ...]
     # The files that can be put back, at most so many by name, and how many there are.
     files: tuple[str, ...]

@@ -1,7 +1,5 @@
 """A conversation and what a person may set for it."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

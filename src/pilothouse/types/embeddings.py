@@ -1,7 +1,5 @@
 """Who turns texts into vectors: what a person sets, and what comes of trying it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 

@@ -6,8 +6,6 @@ Deltas carry the offset where their text begins, so a reader that has part of it
 Offsets count UTF-16 units, as JavaScript does.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from pilothouse.types.conversations import Conversation

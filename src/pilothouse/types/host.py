@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from functools import cache
-from typing import Annotated, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
@@ -58,22 +58,25 @@ from pilothouse.types.changes import ChangeList, UndoReport
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.exchange import Download, ExportFormat, Imported
 from pilothouse.types.feed import FeedEvent
-from pilothouse.types.host_branches import Branches
-from pilothouse.types.host_documents import Documents
-from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
-from pilothouse.types.host_meaning import MeaningVerbs
-from pilothouse.types.host_memories import Memories
-from pilothouse.types.host_prompts import MiniPrompts, Prompts
-from pilothouse.types.host_servers import Servers
-from pilothouse.types.host_terminals import Indexes, Terminals
-from pilothouse.types.host_topics import Topics
-from pilothouse.types.host_web import Web
+from pilothouse.types.late_services import LateService, MethodOf, late
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.paging import FIRST, Cursor, Limit, Page
 from pilothouse.types.runs import Run
 from pilothouse.types.todos import TodoInput, TodoList
 from pilothouse.types.usage import ContextLedger, UsageFormat, UsageReport
 from pilothouse.types.verbs import Options, Service, Verb, verb, verbs_of
+
+if TYPE_CHECKING:
+    from pilothouse.types.host_branches import Branches
+    from pilothouse.types.host_documents import Documents
+    from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
+    from pilothouse.types.host_meaning import MeaningVerbs
+    from pilothouse.types.host_memories import Memories
+    from pilothouse.types.host_prompts import MiniPrompts, Prompts
+    from pilothouse.types.host_servers import Servers
+    from pilothouse.types.host_terminals import Indexes, Terminals
+    from pilothouse.types.host_topics import Topics
+    from pilothouse.types.host_web import Web
 
 # The one person of an installation without accounts.
 LOCAL_OWNER = "local"
@@ -429,38 +432,43 @@ class Settings(Service):
 class ClientApi:
     """What commands and programs ask for, of a host of their own or of a running server: a service for each noun."""
 
-    conversations: Conversations
-    runs: Runs
-    branches: Branches
-    questions: Questions
-    todos: Todos
-    memories: Memories
-    topics: Topics
-    prompts: Prompts
-    mini_prompts: MiniPrompts
-    permissions: Permissions
-    changes: Changes
-    terminals: Terminals
-    indexes: Indexes
-    exchange: Exchange
-    models: Models
-    usage: Usage
-    settings: Settings
-    servers: Servers
-    registries: Registries
-    proposals: Proposals
-    other_programs: OtherPrograms
-    nearby: Nearby
-    packages: Packages
-    meaning: MeaningVerbs
-    documents: Documents
-    web: Web
+    conversations: Conversations = late("host", "Conversations")
+    runs: Runs = late("host", "Runs")
+    branches: Branches = late("host_branches", "Branches")
+    questions: Questions = late("host", "Questions")
+    todos: Todos = late("host", "Todos")
+    memories: Memories = late("host_memories", "Memories")
+    topics: Topics = late("host_topics", "Topics")
+    prompts: Prompts = late("host_prompts", "Prompts")
+    mini_prompts: MiniPrompts = late("host_prompts", "MiniPrompts")
+    permissions: Permissions = late("host", "Permissions")
+    changes: Changes = late("host", "Changes")
+    terminals: Terminals = late("host_terminals", "Terminals")
+    indexes: Indexes = late("host_terminals", "Indexes")
+    exchange: Exchange = late("host", "Exchange")
+    models: Models = late("host", "Models")
+    usage: Usage = late("host", "Usage")
+    settings: Settings = late("host", "Settings")
+    servers: Servers = late("host_servers", "Servers")
+    registries: Registries = late("host_finding", "Registries")
+    proposals: Proposals = late("host_finding", "Proposals")
+    other_programs: OtherPrograms = late("host_finding", "OtherPrograms")
+    nearby: Nearby = late("host_finding", "Nearby")
+    packages: Packages = late("host_finding", "Packages")
+    meaning: MeaningVerbs = late("host_meaning", "MeaningVerbs")
+    documents: Documents = late("host_documents", "Documents")
+    web: Web = late("host_web", "Web")
+
+    def method_of(self, noun: str) -> MethodOf:
+        """Return what makes the methods of a noun's service, where that is made when someone asks about the noun."""
+        raise NotImplementedError
 
 
 @cache
 def services() -> dict[str, type[Service]]:
     """Return the service of each noun."""
-    return get_type_hints(ClientApi)
+    found = {noun: getattr(ClientApi, noun) for noun in ClientApi.__annotations__}
+    return {noun: each.declaration() for noun, each in found.items() if isinstance(each, LateService)}
 
 
 @cache

@@ -4,8 +4,6 @@ The names and the JSON are those on disk and on the wire. Every field has a defa
 told the rest by patches, and an older one lacks what was not kept then.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """What a person says about results that are too large to enter a conversation whole."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import field

@@ -9,12 +9,10 @@ import msgspec
 from msgspec import Meta
 
 from pilothouse.types import limits
-from pilothouse.types.conversations import Conversation
 from pilothouse.types.json import Body, Frozen
 from pilothouse.types.paging import Page
 from pilothouse.types.remembered import Sayer
 from pilothouse.types.scopes import EVERYWHERE, Scope, ScopeKind
-from pilothouse.types.todos import Reminder
 
 # By what a memory was found.
 FoundBy = Literal["words", "meaning", "both"]
@@ -210,7 +208,22 @@ class MemoryKeeper(Protocol):
         """Count what is remembered in these scopes, or all."""
 
 
-class MemoryRecords(Protocol):
+class RecentRecords(Protocol):
+    """What is asked of the database about memories with every message."""
+
+    async def memories_of_conversation(
+        self, conversation_id: str, since: float, *, hidden: bool = False
+    ) -> Sequence[Memory]:
+        """Return what was stored in a conversation since a time and is remembered, oldest first.
+
+        What a deleted topic hides is there on request only.
+        """
+
+    async def has_memories(self, owner: str) -> bool:
+        """Return whether there is anything to find."""
+
+
+class MemoryRecords(RecentRecords, Protocol):
     """What is asked of the database about memories."""
 
     async def add_memory(self, owner: str, memory: Memory) -> tuple[Memory, bool]:
@@ -243,30 +256,5 @@ class MemoryRecords(Protocol):
     ) -> dict[str, Memory]:
         """Return those that are remembered in these scopes."""
 
-    async def memories_of_conversation(
-        self, conversation_id: str, since: float, *, hidden: bool = False
-    ) -> Sequence[Memory]:
-        """Return what was stored in a conversation since a time and is remembered, oldest first.
-
-        What a deleted topic hides is there on request only.
-        """
-
-    async def has_memories(self, owner: str) -> bool:
-        """Return whether there is anything to find."""
-
     async def memory_sizes(self, owner: str, scopes: Sequence[Scope] | None) -> Sequence[MemoryCollection]:
         """Count what is remembered in these scopes, or all, the largest first."""
-
-
-class Recall(Protocol):
-    """Says what may matter to a message, before anyone asks."""
-
-    async def offered(self, conversation: Conversation, message: str) -> Reminder | None:
-        """Return what is remembered about what a message is about, within a moment."""
-
-
-class NoRecall:
-    """Remembers nothing; implements the port `Recall`."""
-
-    async def offered(self, conversation: Conversation, message: str) -> Reminder | None:
-        return None

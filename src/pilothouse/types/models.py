@@ -1,7 +1,5 @@
 """A configured model, as `models.json` keeps it."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import msgspec

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -17,6 +17,10 @@ from pilothouse.types.messages import ModelRequest, ToolSpec
 from pilothouse.types.models import FileProblem, ModelConfig
 from pilothouse.types.selection import OnDemand, Selection
 from pilothouse.types.stream import StreamEvent
+
+if TYPE_CHECKING:
+    from pilothouse.types.conversations import Conversation
+    from pilothouse.types.todos import Reminder
 
 __all__ = ["Effect"]
 
@@ -473,3 +477,17 @@ class JsonStore(Protocol[Content_co]):
 
     def update(self, change: Callable[[JsonObject], None]) -> Content_co:
         """Change the content on disk, whatever others wrote meanwhile kept; return the new content."""
+
+
+class Recall(Protocol):
+    """Says what may matter to a message, before anyone asks."""
+
+    async def offered(self, conversation: Conversation, message: str) -> Reminder | None:
+        """Return what is remembered about what a message is about, within a moment."""
+
+
+class NoRecall:
+    """Remembers nothing; implements the port `Recall`."""
+
+    async def offered(self, conversation: Conversation, message: str) -> Reminder | None:
+        return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -19,7 +19,6 @@ from pilothouse.types.api import (
     SearchResult,
 )
 from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApprovals
-from pilothouse.types.branch_views import BranchNode
 from pilothouse.types.branches import Branch, ForkWish
 from pilothouse.types.changes import ChangeList, KeptChange
 from pilothouse.types.conversations import Conversation, ConversationSettings
@@ -35,6 +34,9 @@ from pilothouse.types.runs import Run, RunStatus
 from pilothouse.types.todos import TodoList
 from pilothouse.types.topics import TopicRecords
 from pilothouse.types.usage import DaySpending, RequestUsage, UsageRows, Used
+
+if TYPE_CHECKING:
+    from pilothouse.types.branch_views import BranchNode
 
 
 class QueueLimits(msgspec.Struct, frozen=True):
@@ -70,6 +72,16 @@ class Leaving(msgspec.Struct, frozen=True):
 
     behind: Sequence[Run]
     waiting: Sequence[Run]
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What runs have done since a place: the runs, oldest first, the files that stay changed, and the calls."""
+
+    runs: Sequence[Run]
+    # Those that were changed first at the beginning; and the runs that changed any.
+    files: Sequence[str]
+    changing: frozenset[str]
+    calls: Sequence[Item]
 
 
 class Briefing(msgspec.Struct, frozen=True):
@@ -160,6 +172,9 @@ class Records(TopicRecords, Protocol):
 
     async def following(self, owner: str, run_id: str, *, itself: bool) -> Sequence[Run]:
         """Return the runs whose messages came after that of a run, in any branch, oldest first; itself, too, or not."""
+
+    async def done_since(self, owner: str, run_id: str, *, itself: bool) -> Done:
+        """Return what was done by the runs that follow one, in any branch; by itself, too, or not."""
 
     async def leaving(self, posting: Posting) -> Leaving:
         """Return what a message that makes a branch ends or leaves at work; raise where it cannot make one."""
@@ -271,6 +286,9 @@ class Records(TopicRecords, Protocol):
 
     async def count_older(self) -> bool:
         """Count a part of what was used before it was counted by day; tell whether there may be more."""
+
+    async def has_documents(self) -> bool:
+        """Return whether there is any document, whoever's it is."""
 
     async def todos(self, place: str) -> TodoList:
         """Return the list of a conversation or a topic; empty when there is none."""

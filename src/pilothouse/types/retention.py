@@ -1,7 +1,5 @@
 """How long conversations are kept."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pilothouse.types import limits

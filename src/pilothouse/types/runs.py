@@ -1,7 +1,5 @@
 """A run: one answer to one message, however many model requests and tool calls it takes."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import UNSET, UnsetType

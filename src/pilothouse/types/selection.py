@@ -1,7 +1,5 @@
 """Which servers, tools and provider's own tools a conversation or a single message uses."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from pilothouse.types.json import Frozen

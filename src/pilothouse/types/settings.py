@@ -1,7 +1,5 @@
 """What a person may set, each described once: kept in `config.json`, shown and changed under `/api/config`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pilothouse.types import limits

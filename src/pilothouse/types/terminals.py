@@ -1,7 +1,5 @@
 """Terminals and commands as people and the agent share them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from typing import Annotated, Literal, Protocol
 

@@ -1,7 +1,5 @@
 """What a person says about the times of tools."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """The list of things to do that the agent keeps for a conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, Protocol
 

@@ -1,7 +1,5 @@
 """Searching the web and making pictures: by which service, and how it stands."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pilothouse.types.json import Body, Frozen

@@ -35,7 +35,7 @@ class CoreTools:
         parts = self._parts
         return (
             TodoReminders(parts.todos),
-            DocumentReminders(parts.documents.records, parts.settings_now),
+            DocumentReminders(parts.records, parts.documents.records, parts.settings_now),
             MiniPromptReminders(parts.prompts, parts.settings_now),
             # What was stored comes last.
             self._stored,

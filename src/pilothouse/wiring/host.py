@@ -58,6 +58,7 @@ from pilothouse.types.lazy import Lazy
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import KeptResult, QueueLimits
+from pilothouse.wiring.branches import branch_service
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
@@ -173,8 +174,7 @@ async def open_host(
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
     async with AsyncExitStack() as stack:
         base = await _foundation(stack, home, url, brief=brief)
-        folder, config = base.home, base.config
-        authority = Authority(base)
+        folder, config, authority = base.home, base.config, Authority(base)
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
         known = Knowledge(stack, base, authority.guard, lambda *todos: service.topic_news.changed(*todos))  # noqa: PLW0108
@@ -214,6 +214,7 @@ async def open_host(
             prices_from=prices_from,
             meaning=known.meaning,
             documents=known.documents.held,
+            branches=branch_service,
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)

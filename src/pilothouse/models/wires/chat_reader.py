@@ -1,7 +1,5 @@
 """Reading chat completions: chunks of a stream, or an answer that came whole."""
 
-from __future__ import annotations
-
 import msgspec
 
 from pilothouse.models.answer import Answer

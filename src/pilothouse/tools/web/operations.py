@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from pilothouse.tools.arguments import BadArgument, failed, optional_int, require_string, success
 from pilothouse.tools.consolidated import Operation
-from pilothouse.tools.web.chosen import ChosenService, ServiceTrouble
-from pilothouse.tools.web.pages import Kept, Pages
-from pilothouse.tools.web.searching import Hit, search
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Taint
 from pilothouse.types.authority import PAGES
 from pilothouse.types.invisible import on_one_line
 from pilothouse.types.json import JsonObject
+from pilothouse.types.lazy import Lazy
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
 from pilothouse.types.tool_names import WEB
+
+# ruff: noqa: PLC0415 - every model is offered them, and few conversations read a page.
+if TYPE_CHECKING:
+    from pilothouse.tools.web.chosen import ChosenService
+    from pilothouse.tools.web.pages import Kept
+    from pilothouse.tools.web.parts import WebParts
+    from pilothouse.tools.web.searching import Hit
 
 _STRANGE: frozenset[Taint] = frozenset({"untrusted"})
 # What comes from inside the person's network is theirs.
@@ -39,8 +44,8 @@ class Fetch(Operation):
         "start": {"type": "integer", "description": "fetch: the character to go on at, for the rest of a long page."},
     }
 
-    def __init__(self, pages: Pages) -> None:
-        self._pages = pages
+    def __init__(self, web: Lazy[WebParts]) -> None:
+        self._web = web
 
     @property
     def times(self) -> CallTimes:
@@ -51,10 +56,11 @@ class Fetch(Operation):
 
     async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return which host would be asked; the rest of a page that this run has read asks nobody."""
-        target = self._pages.target(require_string(arguments, "url"))
+        pages = self._web().pages
+        target = pages.target(require_string(arguments, "url"))
         operation, host = f"{WEB}.{self.name}", target.place.authority
         brings = _OWN if target.own else _STRANGE
-        if _start(arguments) and self._pages.kept(context.run_id, target.url) is not None:
+        if _start(arguments) and pages.kept(context.run_id, target.url) is not None:
             return Access(operation=operation, effects=_READS, brings=brings, source=f"{PAGES}{host}")
         return Access(
             operation=operation,
@@ -67,11 +73,12 @@ class Fetch(Operation):
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Read it."""
-        target, start = self._pages.target(require_string(arguments, "url")), _start(arguments)
-        kept = self._pages.kept(context.run_id, target.url) if start else None
+        pages = self._web().pages
+        target, start = pages.target(require_string(arguments, "url")), _start(arguments)
+        kept = pages.kept(context.run_id, target.url) if start else None
         if kept is None and context.access is not None and not context.access.destination:
             raise BadArgument("That page is not kept any more: fetch it again.", "NOT_KEPT")
-        kept = kept or await self._pages.read(context.run_id, target)
+        kept = kept or await pages.read(context.run_id, target)
         # Three fifths are for the text; links, at most half as much, and notes take the rest.
         room = min(limits.WEB_PAGE_CHARS, max(context.result_room * 3 // 5, limits.WEB_PAGE_LEAST))
         return success(_page(kept, start, room), {"url": kept.url, "title": kept.page.title})
@@ -141,13 +148,18 @@ class Search(Operation):
         "count": {"type": "integer", "description": f"search: how many hits, {limits.WEB_SEARCH_HITS} by default."},
     }
 
-    def __init__(self, service: ChosenService) -> None:
-        self._service = service
+    def __init__(self, web: Lazy[WebParts], is_chosen: Callable[[], bool]) -> None:
+        self._web = web
+        self._is_chosen = is_chosen
+
+    @property
+    def _service(self) -> ChosenService:
+        return self._web().search
 
     @property
     def is_offered(self) -> bool:
         """Return whether there is a service, and nothing is known to be wrong with it."""
-        return not self._service.problem
+        return self._is_chosen() and not self._service.problem
 
     @property
     def times(self) -> CallTimes:
@@ -172,6 +184,9 @@ class Search(Operation):
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Search."""
+        from pilothouse.tools.web.chosen import ServiceTrouble
+        from pilothouse.tools.web.searching import search
+
         if context.access is not None and context.access.destination != self._service.host:
             raise BadArgument("The service that searches was changed meanwhile: search again.", "CHANGED")
         query, count = _query(arguments), optional_int(arguments, "count", limits.WEB_SEARCH_HITS)

@@ -11,6 +11,7 @@ def upgrade() -> None:
     """Say of each item and run in which branch it stands; all of before are in the first."""
     for table in ("items", "runs"):
         op.add_column(table, sa.Column("branch", sa.Integer, nullable=False, server_default="0"))
+    op.create_index("items_of_branch", "items", ["conversation_id", "branch", "position"])
     for name in ("branch", "branches"):
         op.add_column("conversations", sa.Column(name, sa.Integer, nullable=False, server_default="0"))
     op.create_table(
