@@ -56,7 +56,7 @@ async def talk(chat: Chat, keep: Keep, sizes: dict[str, Size]) -> None:
     await chat.answers.first.hover()
     await chat.answers.first.get_by_role("button", name="Regenerate").click()
     await expect(page.get_by_role("menuitem", name="With the same model")).to_be_visible()
-    await everywhere(chat, keep, "branch-regenerate", sizes)
+    await everywhere(chat, keep, "branch-regenerate", {"laptop": sizes["laptop"]})
     chat.studio.script("Wait for the ebb: leave at 06:10, and you are off Selbjørnsfjorden by ten.", *ANSWERS[1:])
     await page.get_by_role("menuitem", name="With the same model").click()
     await expect(chat.timeline).to_contain_text("Wait for the ebb")

@@ -274,6 +274,33 @@ async def test_an_answer_at_work_is_finished_first_or_stopped_as_the_person_says
     assert "cancelled" in {run["status"] for run in stopped}
 
 
+async def test_everything_up_to_an_answer_becomes_a_conversation_of_its_own(talk: Chat) -> None:
+    before = talk.conversation
+    await talk.answers.first.hover()
+    await talk.answers.first.get_by_role("button", name="More about this answer").click()
+    await talk.page.get_by_role("menuitem", name="Branch into a new conversation").click()
+    await shows(talk, "First question", "One.")
+    assert talk.conversation != before
+    await talk.ask("Something else")
+    await shows(talk, "First question", "One.", "Something else", "Two.")
+    await talk.go(f"/c/{before}")
+    await shows(talk, *FIRST)
+
+
+async def test_a_search_finds_what_stands_in_another_branch_and_leads_there(talk: Chat) -> None:
+    await edit(talk, "Second question", "About lighthouses")
+    await shows(talk, "First question", "One.", "About lighthouses", "Two.")
+    await talk.finished()
+    await talk.timeline.get_by_role("button", name="Previous version").click()
+    await shows(talk, *FIRST)
+    await talk.page.keyboard.press("Control+/")
+    await talk.page.keyboard.type("lighthouses")
+    hit = talk.page.get_by_role("navigation", name="Search results").get_by_role("link", name="About lighthouses")
+    await expect(hit).to_contain_text("other branch")
+    await hit.click()
+    await shows(talk, "First question", "One.", "About lighthouses", "Two.")
+
+
 async def test_a_link_to_an_item_of_another_branch_shows_its_path(talk: Chat) -> None:
     item = next(one["id"] for one in talk.snapshot()["items"] if one["text"] == "Two.")
     await edit(talk, "First question", "A better question")
@@ -339,13 +366,16 @@ async def test_what_was_attached_stays_with_an_edited_message_or_is_dropped(talk
 async def test_a_long_conversation_is_read_back_to_its_beginning_along_the_path(chat: Chat, studio: Studio) -> None:
     studio.script("A short answer.", loop=True)
     await chat.ask("Question 0")
+    await edit(chat, "Question 0", "Another beginning")
+    await shows(chat, "Another beginning", "A short answer.")
+    await chat.finished()
     server = studio.server
     for number in range(1, 60):
         sent = server.post(f"/api/conversations/{chat.conversation}/messages", {"text": f"Question {number}."}, 202)
         server.wait_for_run(sent["runId"], "completed")
     await chat.page.reload()
     await edit(chat, "Question 59.", "Another end")
-    versions = chat.timeline.get_by_role("group", name="Versions of this message")
+    versions = chat.timeline.get_by_role("group", name="Versions of this message").last
     await expect(versions).to_have_text("2 of 2")
     await chat.finished()
     await versions.get_by_role("button", name="Previous version").click()
@@ -357,10 +387,11 @@ async def test_a_long_conversation_is_read_back_to_its_beginning_along_the_path(
 
     async def is_at_the_beginning() -> bool:
         await chat.page.keyboard.press("Home")
-        return bool(await mine(chat, "Question 0").count())
+        return bool(await mine(chat, "Another beginning").count())
 
     await eventually(is_at_the_beginning, "the first message")
-    await expect(mine(chat, "Question 0")).to_be_visible()
+    await expect(mine(chat, "Another beginning")).to_be_visible()
+    await expect(mine(chat, "Question 0")).to_have_count(0)
 
 
 async def test_a_switch_leaves_the_arrows_under_the_pointer(chat: Chat, studio: Studio) -> None:

@@ -34,13 +34,13 @@ function Regenerate({ runId, model }: RegenerateProps) {
   return (
     <>
       <Menu position="bottom-start" width={260}>
-        <Menu.Target>
-          <Tooltip label="Regenerate">
+        <Tooltip label="Regenerate">
+          <Menu.Target>
             <ActionIcon size="sm" aria-label="Regenerate">
               <RetryIcon size={15} />
             </ActionIcon>
-          </Tooltip>
-        </Menu.Target>
+          </Menu.Target>
+        </Tooltip>
         <Menu.Dropdown className={classes.menu}>
           <Menu.Item onClick={() => void again(same?.id ?? null)}>
             With the same model
@@ -77,13 +77,13 @@ function Regenerate({ runId, model }: RegenerateProps) {
 function More({ runId, itemId }: { runId: string; itemId: string | null }) {
   return (
     <Menu position="bottom-start">
-      <Menu.Target>
-        <Tooltip label="More">
+      <Tooltip label="More">
+        <Menu.Target>
           <ActionIcon size="sm" aria-label="More about this answer">
             <DotsIcon size={15} />
           </ActionIcon>
-        </Tooltip>
-      </Menu.Target>
+        </Menu.Target>
+      </Tooltip>
       <Menu.Dropdown>
         <ReplayItem runId={runId} />
         <Menu.Item leftSection={<NewWindowIcon size={15} />} onClick={() => void copyInto(runId).catch(tell)}>
