@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # To 0011, before there were branches.
 BEFORE_BRANCHES = (
+    "DROP INDEX items_of_branch",
     "DROP TABLE branches",
     *(f"ALTER TABLE {name} DROP COLUMN branch" for name in ("items", "runs", "conversations")),
     "ALTER TABLE conversations DROP COLUMN branches",
