@@ -162,7 +162,12 @@ def main() -> None:
     where = "PostgreSQL" if options.postgres else "SQLite"
     table(f"a conversation of {2 * options.exchanges:,} items with branches, {where}", [heads, *rows])
     for name, (floor, _, many) in found.items():
-        verdict(f"{name}, {options.branches} branches to none", many / floor, 1.5)
+        about = f"{name}, {options.branches} branches to none"
+        if name.startswith("open"):
+            # It also tells where each branch begins, which is part of what a page shows.
+            verdict(about, (many - floor) * 1e3, 10, " ms more")
+        else:
+            verdict(about, many / floor, 1.5)
 
 
 if __name__ == "__main__":

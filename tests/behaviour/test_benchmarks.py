@@ -21,6 +21,11 @@ from tests.support.source import ROOT
         ("terminal", ("--megabytes", "1", "--times", "2"), "a bare loop to a session"),
         ("authority", ("--times", "3", "--questions", "20"), "answering one of 20"),
         ("long", ("--items", "200", "--rounds", "2"), "append one message"),
+        (
+            "branches",
+            ("--exchanges", "20", "--branches", "5", "--rounds", "2"),
+            "5 branches to none",
+        ),
         ("durable", ("--times", "3"), "the disk's part of one of 50"),
         ("soak", ("--minutes", "0.1", "--every", "3", "--conversations", "2"), "grown after the first fifth"),
         ("disk", ("--conversations", "2", "--turns", "2"), "bytes on disk for a byte of text"),

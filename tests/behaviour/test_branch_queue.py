@@ -226,7 +226,7 @@ async def _at_work(chat: Chat, sent: Any, go: Path) -> bool | None:
     now = [await status(chat, each) for each in sent]
     if "queued" in now:
         return None
-    go.touch()
+    await asyncio.to_thread(go.touch)
     return True
 
 

@@ -60,7 +60,7 @@ async def test_files_that_several_branches_changed_are_put_back_to_a_place(chat:
     chat.write(on_path(*changes("zero", "one"), "Done.", after=1))
     second = await chat.say("Change it")
     chat.write(on_path(writes("b.txt", "b\n"), "Done.", after=4))
-    third = await chat.say("Add one")
+    await chat.say("Add one")
     chat.write(on_path(*changes("one", "two"), writes("c.txt", "c\n"), "Done.", after=1))
     other = await chat.say("Instead", instead_of=second.message_item_id)
     assert (other.branch, state(work)) == (1, {"a.txt": "two\n", "b.txt": "b\n", "c.txt": "c\n"})

@@ -48,6 +48,8 @@ def _noting(done: Callable[..., Any], name: str, trips: list[str]) -> Callable[.
 async def test_the_store_is_asked_six_times_before_the_model_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with chatting(home, ["Done."]) as chat:
         await chat.say()
+        # Whoever has ended looks for what is next.
+        await chat.host.executor.idle.wait()
         trips = counted(monkeypatch, "read", "look", "write")
 
         async def asked() -> bool | None:

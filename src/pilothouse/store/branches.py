@@ -185,7 +185,9 @@ def leaving(connection: Connection, posting: Posting) -> Leaving:
         raise TypeError("this message makes no branch")
     branch, fork = beginning(connection, conversation.id, conversation.branches, wish)
     place = _message_of(connection, conversation.id, wish.instead_of or wish.after or "")
-    asked = {"id": conversation.id, "from": place.position + (wish.instead_of is None)}
+    # What stands in the place of a branch's first message stands where the branch begins.
+    first = fork.before if fork is not None and wish.instead_of is not None else place.position + 1
+    asked = {"id": conversation.id, "from": first}
     behind = list(map(rows.run_decoder.decode, _AT_WORK_AFTER.column(connection, asked)))
     waiting = _WAITING.rows(connection, {"id": conversation.id})
     if fork is None:

@@ -2,7 +2,8 @@
 
 They were made once, by the code before items had types, and stay as they are: `python -m tests.store.released.make`
 in that version wrote `timeline.db.xz`, `timeline.sql.xz` and, beside each, what the API and the models were then given
-of it. Made again, they would only prove that the code of today agrees with itself.
+of it. Made again, they would only prove that the code of today agrees with itself. `branchless.db.xz` and
+`branchless.sql.xz` are some of the same conversations as the last version before branches left them, schema 0011.
 """
 
 from __future__ import annotations
