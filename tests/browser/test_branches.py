@@ -166,6 +166,7 @@ async def test_the_next_message_goes_on_from_an_earlier_answer_or_not_after_all(
         await from_here.click()
         await shows(talk, "First question", "One.")
         await expect(bar).to_be_visible()
+        await expect(talk.box).to_be_focused()
         if give_up == "Escape":
             await talk.page.keyboard.press("Escape")
         else:
