@@ -21,6 +21,7 @@ from scripts import (  # noqa: E402
     approval_pictures,
     branch_pictures,
     call_pictures,
+    compare_pictures,
     context_pictures,
     document_pictures,
     finding_pictures,
@@ -307,6 +308,11 @@ async def pictures_of_branches(studies: Studies) -> None:
         await branch_pictures.take(chat, FOLDER / "passage", keep, {"laptop": LAPTOP, "phone": PHONE})
 
 
+async def pictures_of_comparisons(studies: Studies) -> None:
+    async with studies.context(LARGE) as context:
+        await compare_pictures.take(FOLDER / "compare", context, keep, {"laptop": LAPTOP, "phone": PHONE})
+
+
 async def pictures_of_the_web(studies: Studies) -> None:
     async with studies.context(LARGE) as context:
         await web_pictures.take(FOLDER / "web", context, keep)
@@ -334,6 +340,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "memory": pictures_of_memory,
     "results": pictures_of_a_large_result,
     "documents": pictures_of_documents,
+    "compare": pictures_of_comparisons,
     "topics": pictures_of_topics,
     "branches": pictures_of_branches,
     "web": pictures_of_the_web,

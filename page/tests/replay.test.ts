@@ -102,6 +102,7 @@ describe("a difference in words", () => {
     expect(facts["Tokens out"]?.change).toBe("as before");
     expect(facts["Cost"]).toEqual({ before: "not known", after: "about $0.50", change: "" });
     expect(facts["Time"]).toEqual({ before: "2.0 s", after: "1 ms", change: "−99 %" });
+    expect(summaryFacts(after, summary()).at(-1)?.change).toBe("×2000");
   });
 });
 

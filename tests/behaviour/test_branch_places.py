@@ -1,4 +1,4 @@
-"""Todos, permissions, private data and budgets are those of the path: what happened on another branch does not count."""
+"""Todos, permissions, private data and budgets are those of the path: what another branch did does not count."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, CompactionWish, ConversationPatch, NewConversation
+from pilothouse.types.branch_views import Retry
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.item_data import NoticeData, ResponseData
@@ -225,6 +226,21 @@ async def test_a_replay_is_a_branch_that_nobody_goes_on_with(desk: Replays) -> N
     assert [item.text for item in items] == ["A", "One.", "B", "Due."]
 
 
+async def test_nobody_goes_on_with_a_replay(desk: Replays) -> None:
+    chat = desk.chat
+    run = await chat.say("A")
+    again = await replayed(chat, run.id, model_id=another(chat, ["Uno."]))
+    before = await chat.snapshot()
+    for work in (chat.send("B", branch=again.branch), chat.send("B", after=again.id)):
+        error = await refused(work)
+        assert (error.code, error.message) == ("conflict", "A replay is there to be looked at; nobody goes on with it.")
+    assert await chat.snapshot() == before
+    # Another answer to its message stands beside the first, and goes on from there.
+    third = await chat.settled((await chat.api.branches.retry(ME, again.id, Retry())).run_id)
+    assert (third.status, third.options.replay_of, third.branch) == ("completed", None, 2)
+    assert (await chat.say("B")).branch == 2
+
+
 async def test_a_replay_of_a_replay_has_the_results_of_the_first_run(desk: Replays) -> None:
     chat = desk.chat
     chat.write([[echo("one")], [echo("two")], "Done."])
@@ -392,13 +408,17 @@ async def test_a_replay_that_stopped_is_compared_as_far_as_it_came(desk: Replays
     chat = desk.chat
     chat.write([[echo("one")], [echo("two")], "Done."])
     run = await chat.say(allow=FAR)
-    again = await replayed(chat, run.id, model_id=another(chat, [[echo("elsewhere"), create("b.txt", "B")]]))
+    again = await replayed(
+        chat, run.id, model_id=another(chat, [[{"text": "Done."}, echo("elsewhere"), create("b.txt", "B")]])
+    )
     found = await compared(chat, run, again)
-    assert [step.differs for step in found.steps] == [("calls",), ("only_before",), ("only_before",)]
+    assert [step.differs for step in found.steps] == [("calls", "text"), ("only_before",), ("only_before",)]
     after = found.steps[0].after
     assert after is not None
     assert [call.status for call in after.calls] == ["not_recorded", "not_recorded"]
     assert "was not recorded" in found.after.stopped
+    # The same words, and it was not at its end.
+    assert found.before.answer == found.after.answer == "Done."
     assert not found.same_answer
     assert not (desk.folder / "b.txt").exists()
 

@@ -27,8 +27,8 @@ class Models:
     def __init__(self, home: Path) -> None:
         self._folder = home.parent
         self._folder.mkdir(parents=True, exist_ok=True)
-        for model in NAMES:
-            self.script(model, f"{NAMES[model]} says hello.")
+        for model, name in NAMES.items():
+            self.script(model, f"{name} says hello.")
         models = {
             model: {"name": name, "provider": "scripted", "model": str(self._path(model))}
             for model, name in NAMES.items()
@@ -64,7 +64,7 @@ async def choose(chat: Chat, *names: str) -> None:
     await page.get_by_role("button", name="Model: ").click()
     await page.get_by_role("menuitem", name="Compare models").click()
     for box in await _choices(chat):
-        wanted = (await box.inner_text()).strip() in names
+        wanted = (await box.inner_text()).split("\n")[0] in names
         if (await box.get_attribute("aria-checked") == "true") != wanted:
             await box.click()
     await page.keyboard.press("Escape")

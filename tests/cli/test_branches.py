@@ -67,21 +67,6 @@ def test_a_message_is_edited_answered_again_and_gone_on_from(home: Path, script:
         screen.type("1\r")
         screen.until("You go on with branch 1")
         screen.until("›")
-        screen.type("/branches 9\r")
-        screen.until("There is no branch “9”")
-        screen.until("›")
-        screen.type("/edit 7\r")
-        screen.until("“7” is no message of yours here")
-        screen.until("›")
-        screen.type("/retry nosuchmodel\r")
-        screen.until("nosuchmodel")
-        screen.until("›")
-        # What is given up changes nothing.
-        screen.type("/edit 2\r")
-        screen.until("› first")
-        screen.type("\x03")
-        screen.until("Everything stays as it is")
-        screen.until("›")
         screen.type("/quit\r")
         assert screen.ended() == 0
     conversation = only(home)
@@ -95,6 +80,32 @@ def test_a_message_is_edited_answered_again_and_gone_on_from(home: Path, script:
     assert tree["chosen"] == 1
     assert said(home, conversation) == ["first", "One.", "second, better", "Two."]
     assert said(home, conversation, "--branch", "3") == ["first", "One.", "third way", "Two."]
+
+
+def test_what_cannot_be_done_in_a_chat_is_said_and_changes_nothing(home: Path, script: Script) -> None:
+    with Screen(home, ["chat", "--model", script(TALK)]) as screen:
+        screen.until("›")
+        screen.type("first\r")
+        screen.until("One")
+        screen.until("›")
+        screen.type("/branches 9\r")
+        screen.until("There is no branch “9”")
+        screen.until("›")
+        screen.type("/edit 7\r")
+        screen.until("“7” is no message of yours here")
+        screen.until("›")
+        screen.type("/retry nosuchmodel\r")
+        screen.until("nosuchmodel")
+        screen.until("›")
+        # What is given up changes nothing.
+        screen.type("/edit\r")
+        screen.until("› first")
+        screen.type("\x03")
+        screen.until("Everything stays as it is")
+        screen.until("›")
+        screen.type("/quit\r")
+        assert screen.ended() == 0
+    assert said(home, only(home)) == ["first", "One."]
 
 
 def test_files_are_put_back_when_the_person_says_so_and_not_otherwise(

@@ -42,7 +42,7 @@ def test_what_run_reads_by_itself_is_what_the_app_says() -> None:
     options = {name: one for one in command.params if one.param_type_name == "option" for name in one.opts}
     options = {name: one for name, one in options.items() if one.name != "help"}
     # Numbers are left to the app, which checks them.
-    numbers = {"--temperature": "temperature", "--max-tokens": "max_tokens"}
+    numbers = {"--temperature": "temperature", "--max-tokens": "max_tokens", "--branch": "branch"}
     known = RUN_FLAGS | RUN_VALUES | RUN_LISTS | numbers
     assert options.keys() == known.keys()
     for name, one in options.items():

@@ -65,6 +65,11 @@ class Story:
         snapshot = server.get(f"/api/conversations/{self.conversation}?limit=200&branch=1")
         calls = [item for item in snapshot["items"] if _stands(item)]
         assert [(item["status"], item["text"]) for item in calls] == [("completed", "coal")] * 3
+        recorded = server.get(f"/api/conversations/{self.conversation}?limit=200&branch=0")
+        # Each has the result of its own call, also where another process goes on.
+        assert [item["data"]["recorded"] for item in calls] == [
+            each["id"] for each in filter(_stands, recorded["items"])
+        ]
         assert snapshot["conversation"]["branch"] == 0
         assert len(snapshot["branches"]) == 1
 

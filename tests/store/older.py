@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+# To 0011, before there were branches.
+BEFORE_BRANCHES = (
+    "DROP INDEX items_of_branch",
+    "DROP TABLE branches",
+    *(f"ALTER TABLE {name} DROP COLUMN branch" for name in ("items", "runs", "conversations")),
+    "ALTER TABLE conversations DROP COLUMN branches",
+    "UPDATE alembic_version SET version_num = '0011'",
+)
 # To 0010, before there were topics, memories and documents. Their words go with them, or after them.
 BEFORE_MEMORY = (
+    *BEFORE_BRANCHES,
     *(f"DROP TABLE {name}" for name in ("topics", "memories", "documents", "passages", "vectors")),
     *(f"DROP TABLE IF EXISTS {name}" for name in ("memory_words", "passage_words")),
     "UPDATE alembic_version SET version_num = '0010'",

@@ -14,13 +14,14 @@ from pilothouse.store.documents import StoredDocuments
 from pilothouse.store.opening import OpenStore
 from pilothouse.store.store import Store
 from pilothouse.types.authority import Grant, Pattern
+from pilothouse.types.branches import ForkWish, place_of
 from pilothouse.types.changes import FileChange, KeptChange
 from pilothouse.types.documents import Document, Passage
 from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta
 from pilothouse.types.ids import new_id
 from pilothouse.types.memories import Memory, MemoryOrigin
 from pilothouse.types.ports import Part
-from pilothouse.types.records import KeptResult
+from pilothouse.types.records import KeptResult, Posting
 from pilothouse.types.scopes import Scope
 from pilothouse.types.todos import Todo, TodoList
 from tests.support.records import OWNER, a_conversation, a_posting, an_item
@@ -79,10 +80,23 @@ async def a_conversation_with_everything(opened: OpenStore) -> str:
     assert await store.keep_todos(conversation.id, TodoList((Todo(1, "Fly"),), now), instead_of=0.0)
     await _remember(opened, conversation.id)
     await store.change_run(posting.run.id, lambda run: msgspec.structs.replace(run, status="completed"))
+    await _add_branch(store, posting)
     await _add_document(opened, conversation.id)
     await store.beat("p_1")
     await store.add_session(new_id("s"), OWNER, now + 300)
     return conversation.id
+
+
+async def _add_branch(store: Store, of: Posting) -> None:
+    """Say the message in other words, with todos of its own, and leave the first one chosen."""
+    edited = msgspec.structs.replace(
+        a_posting(of.item.conversation_id, "A kittiwake."),
+        fork=ForkWish(kind="edit", instead_of=of.run.id, chosen=False),
+    )
+    accepted = await store.post_message(edited)
+    await store.change_run(accepted.run_id, lambda run: msgspec.structs.replace(run, status="completed"))
+    todos = TodoList(todos=(Todo(id=1, title="Dive"),), updated_at=time.time())
+    assert await store.keep_todos(place_of(of.item.conversation_id, accepted.branch), todos, instead_of=0.0)
 
 
 async def _remember(opened: OpenStore, conversation_id: str) -> None:

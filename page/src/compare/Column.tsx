@@ -27,9 +27,9 @@ const states: Partial<Record<Run["status"], string>> = {
 };
 
 /** How long it takes or took, and what. */
-function Facts({ runId }: { runId: string }) {
+function Facts({ runId, note }: { runId: string; note: string }) {
   const run = useApp(({ open }) => open?.runs.get(runId));
-  const spent = useApp(({ open }) => spentOf(open, runId));
+  const spent = useApp(({ open }) => spentOf(open, runId).join("\n"));
   if (!run) return null;
   const took = run.updatedAt - run.createdAt;
   const state = states[run.status];
@@ -37,7 +37,9 @@ function Facts({ runId }: { runId: string }) {
     <p className={classes.facts}>
       {state && <strong data-status={run.status}>{state}</strong>}
       <span>{isAtWork(run) ? <Elapsed since={run.createdAt * 1000} /> : seconds(took * 1000)}</span>
-      {spent && <span>{spent}</span>}
+      {[...spent.split("\n"), note].filter(Boolean).map((fact) => (
+        <span key={fact}>{fact}</span>
+      ))}
     </p>
   );
 }
@@ -124,14 +126,14 @@ interface ColumnProps {
   member: Member;
   /** What it is called besides its model. */
   title?: string;
-  /** What stands below the model's name. */
-  note?: ReactNode;
+  /** What else is to be known of it, in a few words. */
+  note?: string;
   /** What can be done with it. */
   children?: ReactNode;
   isHidden?: boolean;
 }
 
-function Inner({ member, title, note, children, isHidden = false }: ColumnProps) {
+function Inner({ member, title, note = "", children, isHidden = false }: ColumnProps) {
   const { runId } = member;
   const name = useApp((state) => modelName(state, modelOf(state.open, state.open?.runs.get(runId))));
   const label = title ? `${title}: ${name}` : name;
@@ -141,16 +143,17 @@ function Inner({ member, title, note, children, isHidden = false }: ColumnProps)
         <div className={classes.names}>
           {title && <span className="ph-group-name">{title}</span>}
           <h2 className={classes.name}>{name}</h2>
-          {note}
-          <Facts runId={runId} />
         </div>
         <Stop runId={runId} name={name} />
+        <Facts runId={runId} note={note} />
       </header>
-      <Body runId={runId} label={label} />
-      <div className={classes.asked}>
-        <Dock itemId={null} />
+      <div className={classes.rest}>
+        <Body runId={runId} label={label} />
+        <div className={classes.asked}>
+          <Dock itemId={null} />
+        </div>
+        {children && <footer className={classes.foot}>{children}</footer>}
       </div>
-      {children && <footer className={classes.foot}>{children}</footer>}
     </section>
   );
 }

@@ -12,13 +12,13 @@ export function itemsOf(open: Pick<ConversationState, "items" | "order">, runId:
 }
 
 /** Return what a run took so far: tokens and, where a price is known, what it cost. */
-export function spentOf(open: ConversationState | null, runId: string): string {
-  if (!open) return "";
+export function spentOf(open: ConversationState | null, runId: string): string[] {
+  if (!open) return [];
   const answers = itemsOf(open, runId).filter((item): item is ResponseItem => item.kind === "response");
   const { input, output, isEstimated, cost: dollars } = usageOf(answers);
-  if (input === null && output === null) return "";
+  if (input === null && output === null) return [];
   const tokens = `${isEstimated ? "about " : ""}${count(input ?? 0)} tokens in, ${count(output ?? 0)} out`;
-  return [tokens, dollars !== null && cost(dollars)].filter(Boolean).join(" · ");
+  return dollars === null ? [tokens] : [tokens, cost(dollars)];
 }
 
 /** Return the model that answers in a run, or answered last. */

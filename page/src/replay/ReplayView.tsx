@@ -58,7 +58,6 @@ function Replayed({ original, branch, runId }: ReplayedProps) {
   const names = useApp((state) => `${modelName(state, difference?.before.model ?? "")}\n${modelName(state, difference?.after.model ?? "")}`);
   const [before = "", after = ""] = names.split("\n");
   if (!run) return <Loading />;
-  const wish = wishWords(run);
   return (
     <>
       {isEnded && (
@@ -77,7 +76,7 @@ function Replayed({ original, branch, runId }: ReplayedProps) {
       {view === "live" ? (
         <div className={classes.columns}>
           <Column member={{ branch: original.branch, runId: original.id }} title="Original" />
-          <Column member={{ branch, runId }} title="Replay" note={wish && <p className={classes.wish}>{wish}</p>} />
+          <Column member={{ branch, runId }} title="Replay" note={wishWords(run)} />
         </div>
       ) : difference ? (
         <div className={classes.scroller} tabIndex={0} role="region" aria-label="Difference">

@@ -52,13 +52,14 @@ export interface Fact {
   change: string;
 }
 
-/** Return by how much a number changed: "−38 %", "+4", "as before". */
+/** Return by how much a number changed: "−38 %", "×12", "+4", "as before". */
 function change(before: number | null, after: number | null, isShare: boolean): string {
   if (before === null || after === null) return "";
   if (before === after) return "as before";
   const sign = after > before ? "+" : "−";
   if (!isShare) return `${sign}${Math.abs(after - before)}`;
   if (!before) return "";
+  if (after >= 3 * before) return `×${Math.round(after / before)}`;
   const share = (100 * Math.abs(after - before)) / before;
   // Next to nothing is not nothing.
   const most = after > 0 && after < before ? 99 : Infinity;

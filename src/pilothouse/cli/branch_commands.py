@@ -25,7 +25,7 @@ ItemId = Annotated[str, typer.Argument(metavar="ITEM", help="The id of a message
 
 @command(app)
 async def branches(conversation: ConversationId, json: AsJson = False) -> int:
-    """Print the tree of a conversation's branches; the chosen one has a star."""
+    """Print a conversation's branches; the chosen one has a star."""
     async with connect_host() as api:
         tree = await api.branches.tree(LOCAL_OWNER, conversation)
     if json:
@@ -40,7 +40,10 @@ async def choose(
     conversation: ConversationId,
     branch: Annotated[int, typer.Argument(metavar="NUMBER", min=0, help="The branch; 0 is the first one.")],
 ) -> int:
-    """Go on with a branch: it is what is shown, and what new messages are added to."""
+    """Go on with a branch.
+
+    It is what is shown, and what new messages are added to.
+    """
     async with connect_host() as api:
         chosen = await api.branches.choose(LOCAL_OWNER, conversation, BranchChoice(branch=branch))
     say(messages(), f"Branch {chosen.branch} is chosen.", "dim")
@@ -55,7 +58,7 @@ async def retry(
     stop: Annotated[bool, typer.Option("--stop", help="Stop answers at work that it leaves behind.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the events, one JSON object a line.")] = False,
 ) -> int:
-    """Have a message answered once more, in a new branch, and print that answer."""
+    """Have a message answered once more, in a new branch."""
     async with connect_host(tell=aside_only, brief=True) as api:
         out = output()
         conversation_id = (await api.runs.get(LOCAL_OWNER, run)).conversation_id
@@ -77,9 +80,9 @@ async def copy(
     title: Annotated[str | None, given(metavar="TITLE", help="Its title, instead of the old one's.")] = None,
     json: AsJson = False,
 ) -> int:
-    """Make a new conversation of everything that leads to a run, and of the run; print its id.
+    """Make a new conversation of everything up to a run.
 
-    What was allowed for a while and what files were before is not taken over.
+    It prints the new one's id. What was allowed for a while and what files were before is not taken over.
     """
     async with connect_host() as api:
         made = await api.branches.copy(LOCAL_OWNER, run, NewCopy(title=title))
@@ -93,9 +96,9 @@ async def copy(
 
 @command(app)
 async def hide(item: ItemId) -> int:
-    """Hide a message or a whole answer from models; it stays in the record.
+    """Hide a message or a whole answer from models.
 
-    A summary of older turns that was made before may still tell of it.
+    It stays in the record. A summary of older turns that was made before may still tell of it.
     """
     async with connect_host() as api:
         done = await api.branches.hide(LOCAL_OWNER, item)
@@ -105,7 +108,7 @@ async def hide(item: ItemId) -> int:
 
 @command(app)
 async def unhide(item: ItemId) -> int:
-    """Let models be sent a hidden message or answer again."""
+    """Let models be sent again what was hidden."""
     async with connect_host() as api:
         done = await api.branches.show(LOCAL_OWNER, item)
     tell_hidden(len(done.item_ids), hidden=False)

@@ -12,8 +12,8 @@ from pilothouse.cli.tables import counted, show_table, when
 from pilothouse.cli.terminal import Terminal, messages, one_line
 from pilothouse.cli.wrapping import say
 from pilothouse.host.following import Following, all_items
-from pilothouse.types.branch_views import BRANCH_KINDS, BranchNode, BranchTree, FilesBack, LeftBehind
-from pilothouse.types.branches import WhenBusy
+from pilothouse.types.branch_views import BranchNode, BranchTree, FilesBack, LeftBehind
+from pilothouse.types.branches import BRANCH_KINDS, WhenBusy
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.item_data import MessageData

@@ -60,7 +60,7 @@ async def list_conversations(
 
 @command(app)
 async def show(conversation: ConversationId, branch: BranchNumber = None, json: AsJson = False) -> int:
-    """Print what was said in a conversation, on the branch that is chosen."""
+    """Print what was said in a conversation."""
     async with connect_host() as api:
         now = await api.conversations.get(LOCAL_OWNER, conversation, limit=limits.SNAPSHOT_ITEMS, branch=branch)
         items = await all_items(api, conversation, now.branch)
@@ -100,7 +100,7 @@ async def runs(
     limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
     json: AsJson = False,
 ) -> int:
-    """List the runs of a conversation, the newest last: one for each message, in all branches."""
+    """List the runs of a conversation, of all branches, newest last."""
     async with connect_host() as api:
         items = await all_items(api, conversation, None)
         asked = [item for item in items if item.kind == "user_message" and item.run_id][-limit:]
@@ -121,7 +121,7 @@ async def runs(
 
 @command(app)
 async def context(conversation: ConversationId, json: AsJson = False) -> int:
-    """Show what fills a conversation's window, and what its answers took."""
+    """Show what fills a conversation's window, and what it took."""
     from pilothouse.cli.usage import context
 
     return await context(conversation, as_json=json)
@@ -251,7 +251,7 @@ async def compact(
     conversation: ConversationId,
     keep: Annotated[str, typer.Option(metavar="WORDS", help="What the summary must keep above all.")] = "",
 ) -> int:
-    """Sum up what was said so far; the model reads the summary instead.
+    """Sum up what was said so far; the model reads that instead.
 
     Nothing is deleted: `conversations show` has all of it, and the model can look things up in it.
     """

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 # The options of `run` that can be read without the app, and the field that each sets.
 _LONG = {"--model": "model", "--conversation": "conversation", "--system": "system", "--folder": "folder"}
 _SHORT = {"-m": "model", "-c": "conversation", "-s": "system", "-f": "folder"}
-RUN_VALUES = _LONG | _SHORT | {"--mode": "mode", "--prompt": "prompt", "--topic": "topic"}
+_PLACES = {"--instead-of": "instead_of", "--after": "after"}
+RUN_VALUES = _LONG | _SHORT | _PLACES | {"--mode": "mode", "--prompt": "prompt", "--topic": "topic"}
 RUN_LISTS = {
     "--server": "server",
     "--allow": "allow",
@@ -25,7 +26,7 @@ RUN_LISTS = {
     "--var": "var",
     "--mini": "mini",
 }
-RUN_FLAGS = {"--json": "json", "--thinking": "thinking"}
+RUN_FLAGS = {"--json": "json", "--thinking": "thinking", "--stop": "stop", "--put-files-back": "put_files_back"}
 
 
 def main() -> None:

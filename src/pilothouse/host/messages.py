@@ -6,6 +6,7 @@ import asyncio
 import base64
 import binascii
 import hashlib
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +14,6 @@ from pilothouse.host import titles
 from pilothouse.types import limits
 from pilothouse.types.api import CompactionWish, ImageInput, NewMessage
 from pilothouse.types.attached import AttachedDocument
-from pilothouse.types.branch_views import Retry
 from pilothouse.types.branches import ForkWish
 from pilothouse.types.conversations import check_temperature
 from pilothouse.types.errors import PilothouseError
@@ -28,6 +28,9 @@ from pilothouse.types.pictures import UNKNOWN, picture_size
 from pilothouse.types.ports import Part
 from pilothouse.types.records import Posting
 from pilothouse.types.runs import Run, RunOptions
+
+if TYPE_CHECKING:
+    from pilothouse.types.branch_views import Retry
 
 # What a message that is said again has of the first one.
 _REPEATED = ("content", "documents", "typedChars")

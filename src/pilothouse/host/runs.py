@@ -109,9 +109,6 @@ class RunService(Runs):
     async def _in_the_way(self, posting: Posting, waiting: Sequence[Run], when_busy: WhenBusy) -> Sequence[Run]:
         """Return the runs that a message ends: those that wait in its branch, and on demand those it leaves behind."""
         owner, fork = posting.run.owner, posting.fork
-        if fork is not None and fork.kind == "replay":
-            # It is looked at, and nobody goes on with it: nothing is left behind, and nothing given up.
-            return ()
         if fork is None:
             if not waiting:
                 return ()

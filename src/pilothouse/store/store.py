@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from pilothouse.store import audit as audits
+from pilothouse.store import branches as branch_rows
+from pilothouse.store import changes as units
 from pilothouse.store import (
-    branch_tree,
     file_changes,
     glance,
     packing,
@@ -28,8 +29,6 @@ from pilothouse.store import (
     usage_backlog,
     vacuum,
 )
-from pilothouse.store import branches as branch_rows
-from pilothouse.store import changes as units
 from pilothouse.store import grants as passing
 from pilothouse.store import todos as todo_lists
 from pilothouse.store import topics as topic_rows
@@ -50,6 +49,7 @@ from pilothouse.types.retention import Retention
 from pilothouse.types.scopes import Scope
 
 if TYPE_CHECKING:
+    from pilothouse.types.branch_views import BranchNode
     from pilothouse.types.memories import Memory, MemoryCollection, MemoryFilter, MemoryPage
 
 P = ParamSpec("P")
@@ -144,12 +144,17 @@ class Store:
     snapshot = _reads(reading.snapshot)
     items = _reads(reading.items)
     branches = _reads(branch_rows.branches)
-    branch_nodes = _reads(branch_tree.nodes)
     following = _looks(branch_rows.following)
     leaving = _looks(branch_rows.leaving)
     done_since = _reads(branch_rows.done_since)
     items_of_run = _reads(reading.items_of_run)
     hide = _joins(branch_rows.hide)
+
+    async def branch_nodes(self, conversation: Conversation) -> tuple[BranchNode, ...]:
+        from pilothouse.store import branch_tree
+
+        return await self._database.read(lambda c: branch_tree.nodes(c, conversation))
+
     item = _reads(reading.item)
     history = _reads(reading.history)
     briefing = _reads(reading.briefing)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from pilothouse.types.branch_views import BRANCH_KINDS, BranchNode
+from pilothouse.types.branches import BRANCH_KINDS
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.item_data import CallData, CompactionData, NoticeData, ResponseData, ResultPart
 from pilothouse.types.items import Call, Item, ItemOf, Response, is_a, is_hidden, parts_of, patch
 from pilothouse.types.media import described
+
+if TYPE_CHECKING:
+    from pilothouse.types.branch_views import BranchNode
 
 _HEADS = {"user_message": "You", "response": "Answer", "question": "Question", "compaction": "Summary so far"}
 

@@ -6,15 +6,6 @@ from pilothouse.types.branches import ForkKind, WhenBusy
 from pilothouse.types.json import Body, Frozen
 from pilothouse.types.runs import RunStatus
 
-# How a branch was made, in words.
-BRANCH_KINDS: dict[ForkKind, str] = {
-    "edit": "an edited message",
-    "retry": "another answer",
-    "branch": "another way on",
-    "compare": "another model's answer",
-    "replay": "a replay",
-}
-
 
 class BranchChoice(Body, frozen=True):
     """The branch to go on with; 0 is the first one."""

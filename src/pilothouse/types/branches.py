@@ -16,6 +16,14 @@ from pilothouse.types.json import Frozen
 
 # How a branch was made. A replay is looked at and compared; it is no way on, and no arrow leads to it.
 ForkKind = Literal["edit", "retry", "branch", "compare", "replay"]
+# How a branch was made, in words.
+BRANCH_KINDS: dict[ForkKind, str] = {
+    "edit": "an edited message",
+    "retry": "another answer",
+    "branch": "another way on",
+    "compare": "another model's answer",
+    "replay": "a replay",
+}
 # What becomes of answers at work that a new branch leaves behind: they are stopped, or finished first.
 WhenBusy = Literal["finish", "stop"]
 # The kinds of branches that stand beside each other, to be gone on with.

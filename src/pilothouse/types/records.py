@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -19,7 +19,6 @@ from pilothouse.types.api import (
     SearchResult,
 )
 from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApprovals
-from pilothouse.types.branch_views import BranchNode
 from pilothouse.types.branches import Branch, ForkWish
 from pilothouse.types.changes import ChangeList, KeptChange
 from pilothouse.types.conversations import Conversation, ConversationSettings
@@ -35,6 +34,9 @@ from pilothouse.types.runs import Run, RunStatus
 from pilothouse.types.todos import TodoList
 from pilothouse.types.topics import TopicRecords
 from pilothouse.types.usage import DaySpending, RequestUsage, UsageRows, Used
+
+if TYPE_CHECKING:
+    from pilothouse.types.branch_views import BranchNode
 
 
 class QueueLimits(msgspec.Struct, frozen=True):
