@@ -96,6 +96,7 @@ async def test_a_program_compares_branches_hides_and_copies(home: Path, tmp_path
         [message, *_] = await chat.items()
         assert (await chat.hide(message)).item_ids == (message.id,)
         assert (await chat.show(message.id)).hidden is False
+        assert len((await chat.hide(branched)).item_ids) == len((await chat.show(branched)).item_ids) > 0
         left = await chat.left_behind(answers[0])
         assert (left.runs_count, left.files_count) == (4, 0)
         assert (await chat.put_files_back(answers[0])).undone == ()

@@ -10,7 +10,7 @@ from pilothouse.host.following import Following
 from pilothouse.host.new_conversations import model_name
 from pilothouse.types.api import ConversationSnapshot
 from pilothouse.types.branch_views import BranchChoice, Retry
-from pilothouse.types.conversations import Conversation
+from pilothouse.types.conversations import Conversation, check_temperature
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 
@@ -93,7 +93,7 @@ def _wished(typed: str) -> Retry:
     model, temperature = None, None
     for word in typed.split():
         try:
-            temperature = float(word)
+            temperature = check_temperature(float(word))
         except ValueError:
             if model is not None:
                 fix = "Say one model, and a temperature from 0 to 2, as in /retry 0.7."

@@ -14,7 +14,7 @@ from pilothouse.host.runs import RunService
 from pilothouse.types import limits
 from pilothouse.types.api import Comparison, ComparisonAccepted, ConversationSnapshot, MessageAccepted
 from pilothouse.types.branch_views import BranchChoice, BranchTree, FilesBack, Hidden, LeftBehind, NewCopy, Retry
-from pilothouse.types.branches import ForkWish
+from pilothouse.types.branches import WAYS_ON, ForkWish, no_way_on
 from pilothouse.types.changes import UndoReport
 from pilothouse.types.conversations import Conversation, check_temperature
 from pilothouse.types.errors import PilothouseError
@@ -57,6 +57,8 @@ class BranchService(Branches):
     async def choose(self, owner: str, conversation_id: str, body: BranchChoice) -> ConversationSnapshot:
         # Raises for a branch that is not there.
         snapshot = await self._conversations.get(owner, conversation_id, limits.SNAPSHOT_ITEMS, body.branch)
+        if any(each.number == body.branch and each.kind not in WAYS_ON for each in snapshot.branches):
+            raise no_way_on()
         if snapshot.conversation.branch == body.branch:
             return snapshot
         await self._records.change_conversation(
@@ -98,7 +100,7 @@ class BranchService(Branches):
     async def compare(self, owner: str, conversation_id: str, body: Comparison) -> ComparisonAccepted:
         wanted = tuple(dict.fromkeys(body.model_ids))
         if not 2 <= len(wanted) <= limits.COMPARED_MODELS:
-            raise PilothouseError("bad_request", f"Choose two to {limits.COMPARED_MODELS} models to compare.")
+            raise PilothouseError("bad_request", "Choose two or three different models to compare.")
         # Before anything about models: of a conversation that is not theirs nobody learns more.
         await self._records.conversation(owner, conversation_id)
         for model_id in wanted:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from pilothouse.host import searching, selection, titles
+from pilothouse.host import searching, selection
 from pilothouse.host.active_run import Parts
 from pilothouse.host.context import ContextKeeper
 from pilothouse.host.dependencies import Dependencies
@@ -30,6 +30,7 @@ from pilothouse.types.conversations import Conversation, ConversationSettings, c
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import Conversations, FeedBatch, Runs
 from pilothouse.types.ids import new_id
+from pilothouse.types.titles import clean_title
 from pilothouse.types.tool_names import TOOLS
 from pilothouse.types.usage import ContextLedger
 
@@ -75,7 +76,7 @@ class ConversationService(Conversations):
 
     async def create(self, owner: str, body: NewConversation) -> Conversation:
         now = time.time()
-        title = titles.clean(body.title or "")
+        title = clean_title(body.title or "")
         if body.settings is not None and body.settings.model_id is not None:
             await check_model(self._dependencies.models, body.settings.model_id)
         given = body.settings or harmless(await self._dependencies.settings.usual(owner))
@@ -124,7 +125,7 @@ class ConversationService(Conversations):
         if settings is not None:
             before = await self._records.conversation(owner, conversation_id)
             settings = await self._prompts.changed(before, settings)
-        title = titles.clean(body.title) if body.title is not None else None
+        title = clean_title(body.title) if body.title is not None else None
         if title == "":
             raise PilothouseError("bad_request", "A title needs at least one character.")
 

@@ -6,7 +6,6 @@ import time
 
 import msgspec
 
-from pilothouse.host import titles
 from pilothouse.host.modes import harmless
 from pilothouse.types import limits
 from pilothouse.types.branch_views import NewCopy
@@ -16,6 +15,7 @@ from pilothouse.types.ids import new_id
 from pilothouse.types.item_data import NoticeData
 from pilothouse.types.items import Item, new_item, patch
 from pilothouse.types.runs import Run
+from pilothouse.types.titles import clean_title
 
 # The code of the notice that says where a conversation came from.
 COPIED = "copied_from"
@@ -25,7 +25,7 @@ _MARK = " (branch)"
 def begun(of: Conversation, run: Run, wish: NewCopy) -> tuple[Conversation, Item]:
     """Return the conversation that a copy up to a run is to be, and what stands at its end."""
     now = time.time()
-    given = titles.clean(wish.title) if wish.title is not None else None
+    given = clean_title(wish.title) if wish.title is not None else None
     if given == "":
         raise PilothouseError("bad_request", "A title needs at least one character.")
     made = msgspec.structs.replace(
@@ -48,4 +48,4 @@ def begun(of: Conversation, run: Run, wish: NewCopy) -> tuple[Conversation, Item
 
 def _marked(title: str) -> str:
     """Return the title of a copy: that of the original, and that it is one, once."""
-    return f"{titles.clean(title.removesuffix(_MARK))[: limits.TITLE_CHARS - len(_MARK)]}{_MARK}".strip()
+    return f"{clean_title(title.removesuffix(_MARK))[: limits.TITLE_CHARS - len(_MARK)]}{_MARK}".strip()

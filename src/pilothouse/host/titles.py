@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import aclosing
 from pathlib import Path
 
 from pilothouse.agent.metering import Meter
 from pilothouse.agent.requests import request_size
 from pilothouse.agent.spending import Purse, estimate
-from pilothouse.types import limits
 from pilothouse.types.conversations import Conversation
-from pilothouse.types.invisible import whole
 from pilothouse.types.items import Item
 from pilothouse.types.messages import Message, ModelRequest, TextBlock
 from pilothouse.types.ports import OpenModel
 from pilothouse.types.records import Records
 from pilothouse.types.stream import Failed, TextDelta
+from pilothouse.types.titles import clean_title
 from pilothouse.types.usage import Used
 
 _PROMPT = (Path(__file__).parent / "title_prompt.md").read_text()
@@ -26,17 +24,10 @@ _TITLE_TOKENS = 40
 _NO_TITLES = frozenset({"embedded", "scripted"})
 
 
-def clean(title: str) -> str:
-    """Return a title on one line, without control characters, quotes around it or a final dot."""
-    line = re.sub(r"[\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ue000-\uf8ff]+", " ", whole(title)).strip()
-    line = re.sub(r"\s+", " ", line).strip("\"'“”‘’* #").removesuffix(".")
-    return line if len(line) <= limits.TITLE_CHARS else line[: limits.TITLE_CHARS - 1].rstrip() + "…"
-
-
 def first_words(text: str) -> str:
     """Return a title made of a message's beginning."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    return clean(lines[0][:400]) if lines else ""
+    return clean_title(lines[0][:400]) if lines else ""
 
 
 async def improve(records: Records, conversation: Conversation, opened: OpenModel, purse: Purse) -> None:
@@ -53,7 +44,7 @@ async def improve(records: Records, conversation: Conversation, opened: OpenMode
         return
     with purse.paying(coming):
         said, used = await _ask(opened, request)
-    title = clean(said)
+    title = clean_title(said)
     if title or used is not None:
         await records.title(conversation, title, used)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from pilothouse.host import titles
 from pilothouse.timeline.feed import Feed
 from pilothouse.types.api import TodosFrame, TopicsFrame
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host_topics import Topics
 from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.records import Records
+from pilothouse.types.titles import clean_title
 from pilothouse.types.todos import TodoList
 from pilothouse.types.topics import Topic, TopicInput, TopicList, TopicPatch, check_description
 
@@ -106,7 +106,7 @@ class TopicNews:
 
 
 def _name(given: str) -> str:
-    name = titles.clean(given)
+    name = clean_title(given)
     if not name:
         raise PilothouseError("bad_request", "A topic needs a name.")
     return name

@@ -29,7 +29,7 @@ from pilothouse.library.topics import OwnPrompts, PromptFiles, Topics
 from pilothouse.library.web import Web
 from pilothouse.types import limits
 from pilothouse.types.api import SearchHit
-from pilothouse.types.conversations import Conversation
+from pilothouse.types.conversations import Conversation, check_temperature
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.json import JsonObject
 from pilothouse.types.replays import ReplayWish
@@ -167,6 +167,8 @@ class Host:
         No tool is executed; a call that was not recorded ends it. `run` is a run's id, or a conversation's for its last
         finished run. What is not given is as it was.
         """
+        if temperature is not None:
+            check_temperature(temperature)
         wish = ReplayWish(model_id=model_name(model), system_prompt=system, temperature=temperature, thinking=thinking)
         return await replayed(self.api, run, wish)
 

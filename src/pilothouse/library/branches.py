@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
+from pilothouse.host.following import all_items
 from pilothouse.host.new_conversations import model_name
 from pilothouse.library.answers import Answer
 from pilothouse.types.api import Comparison, MessageAccepted, NewMessage
 from pilothouse.types.branch_views import BranchChoice, BranchTree, FilesBack, Hidden, LeftBehind, NewCopy, Retry
 from pilothouse.types.branches import WhenBusy
 from pilothouse.types.changes import UndoReport
-from pilothouse.types.conversations import Conversation
+from pilothouse.types.conversations import Conversation, check_temperature
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.items import Item
+
+# What an answer is made of.
+_PIECES = ("response", "thinking", "tool_call")
 
 
 class Branching:
@@ -77,6 +82,8 @@ class Branching:
         attended: bool = False,
     ) -> Answer:
         """Have the same message answered once more, by the same model or another, in a branch of its own."""
+        if temperature is not None:
+            check_temperature(temperature)
         body = Retry(model_id=model_name(model), temperature=temperature, when_busy=when_busy, unattended=not attended)
         after = await self._newest()
         return await self._answered(await self._api.branches.retry(LOCAL_OWNER, _run(answer), body), after)
@@ -109,13 +116,23 @@ class Branching:
         made = await self._api.branches.copy(LOCAL_OWNER, _run(answer), NewCopy(title=title))
         return type(self)(self._api, made)
 
-    async def hide(self, item: Item | str) -> Hidden:
+    async def hide(self, item: Item | Answer | str) -> Hidden:
         """Hide a message, or the whole answer that an item belongs to, from models; it stays in the record."""
-        return await self._api.branches.hide(LOCAL_OWNER, _id(item))
+        return await self._api.branches.hide(LOCAL_OWNER, await self._piece(item))
 
-    async def show(self, item: Item | str) -> Hidden:
+    async def show(self, item: Item | Answer | str) -> Hidden:
         """Let models be sent again what was hidden."""
-        return await self._api.branches.show(LOCAL_OWNER, _id(item))
+        return await self._api.branches.show(LOCAL_OWNER, await self._piece(item))
+
+    async def _piece(self, given: Item | Answer | str) -> str:
+        """Return the id of an item; of an answer that of any piece of it."""
+        if not isinstance(given, Answer):
+            return _id(given)
+        items = await all_items(self._api, self.id, None)
+        pieces = [item.id for item in items if item.run_id == given.run_id and item.kind in _PIECES]
+        if not pieces:
+            raise PilothouseError("conflict", "There is nothing of this answer to hide yet.")
+        return pieces[0]
 
     async def left_behind(self, answer: Answer | str, *, itself: bool = True) -> LeftBehind:
         """Return what a branch in the place of an answer, or after it, leaves behind.

@@ -10,7 +10,7 @@ from pilothouse.store import paths, rows
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
-from pilothouse.types.branches import WAYS_ON, Branch, Fork, ForkWish, check_branch, path_of
+from pilothouse.types.branches import WAYS_ON, Branch, Fork, ForkWish, check_branch, no_way_on, path_of
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemUpdated
@@ -88,11 +88,7 @@ def check(conversation: Conversation, number: int) -> int:
 def check_way_on(connection: Connection, conversation_id: str, number: int) -> None:
     """Raise for a branch that nobody goes on with: what a replay's model was told was done is not done."""
     if number and _KIND.first(connection, {"id": conversation_id, "number": number}) not in WAYS_ON:
-        raise PilothouseError(
-            "conflict",
-            "A replay is there to be looked at; nobody goes on with it.",
-            fix="Go on with another branch, or ask for another answer to the message.",
-        )
+        raise no_way_on()
 
 
 class Beginning(NamedTuple):
@@ -106,6 +102,8 @@ def beginning(connection: Connection, conversation_id: str, count: int, wish: Fo
     """Return where a message stands that takes the place of a run, or follows one; raise for one that cannot."""
     place = wish.instead_of or wish.after or ""
     message = _message_of(connection, conversation_id, place)
+    if wish.kind != "replay":
+        check_way_on(connection, conversation_id, message.branch)
     if wish.instead_of is None:
         following = _NEXT_MESSAGE.first(
             connection, {"id": conversation_id, "branch": message.branch, "after": message.position}

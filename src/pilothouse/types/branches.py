@@ -85,6 +85,15 @@ def path_of(branches: dict[int, Branch], number: int) -> list[tuple[int, int | N
     return path
 
 
+def no_way_on() -> PilothouseError:
+    """Return why nobody goes on with a replay: what its model was told was done is not done."""
+    return PilothouseError(
+        "conflict",
+        "A replay is there to be looked at; nobody goes on with it.",
+        fix="Go on with another branch, or ask for another answer to the message.",
+    )
+
+
 def place_of(conversation_id: str, number: int) -> str:
     """Return by what the todos of a branch are kept: those of branch 0 by the conversation itself."""
     return f"{conversation_id}~{number}" if number else conversation_id
