@@ -91,7 +91,8 @@ async def take(folder: Path, context: BrowserContext, keep: Keep, sizes: dict[st
     try:
         chat = await models.studio.open(context, models.conversation("Mooring lines", modelId="large"))
         await side_by_side(models, chat, keep, sizes)
-        await chat.go(models.conversation("To Haugesund", modelId="large", systemPrompt=PROMPT, workingDirectory=models.boat))
+        there = models.conversation("To Haugesund", modelId="large", systemPrompt=PROMPT, workingDirectory=models.boat)
+        await chat.go(there)
         await replays(models, chat, keep, sizes)
     finally:
         models.studio.server.close()

@@ -10,6 +10,7 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, CompactionWish, ConversationPatch, NewConversation
+from pilothouse.types.branch_views import Retry
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.item_data import NoticeData, ResponseData
@@ -223,6 +224,21 @@ async def test_a_replay_is_a_branch_that_nobody_goes_on_with(desk: Replays) -> N
     assert (branch.kind, branch.instead_of, branch.repeats) == ("replay", run.id, run.message_item_id)
     items = (await chat.api.conversations.get(ME, chat.id, 500, 1)).items
     assert [item.text for item in items] == ["A", "One.", "B", "Due."]
+
+
+async def test_nobody_goes_on_with_a_replay(desk: Replays) -> None:
+    chat = desk.chat
+    run = await chat.say("A")
+    again = await replayed(chat, run.id, model_id=another(chat, ["Uno."]))
+    before = await chat.snapshot()
+    for work in (chat.send("B", branch=again.branch), chat.send("B", after=again.id)):
+        error = await refused(work)
+        assert (error.code, error.message) == ("conflict", "A replay is there to be looked at; nobody goes on with it.")
+    assert await chat.snapshot() == before
+    # Another answer to its message stands beside the first, and goes on from there.
+    third = await chat.settled((await chat.api.branches.retry(ME, again.id, Retry())).run_id)
+    assert (third.status, third.options.replay_of, third.branch) == ("completed", None, 2)
+    assert (await chat.say("B")).branch == 2
 
 
 async def test_a_replay_of_a_replay_has_the_results_of_the_first_run(desk: Replays) -> None:

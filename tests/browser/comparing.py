@@ -27,8 +27,8 @@ class Models:
     def __init__(self, home: Path) -> None:
         self._folder = home.parent
         self._folder.mkdir(parents=True, exist_ok=True)
-        for model in NAMES:
-            self.script(model, f"{NAMES[model]} says hello.")
+        for model, name in NAMES.items():
+            self.script(model, f"{name} says hello.")
         models = {
             model: {"name": name, "provider": "scripted", "model": str(self._path(model))}
             for model, name in NAMES.items()

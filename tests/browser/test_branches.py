@@ -366,13 +366,16 @@ async def test_what_was_attached_stays_with_an_edited_message_or_is_dropped(talk
 async def test_a_long_conversation_is_read_back_to_its_beginning_along_the_path(chat: Chat, studio: Studio) -> None:
     studio.script("A short answer.", loop=True)
     await chat.ask("Question 0")
+    await edit(chat, "Question 0", "Another beginning")
+    await shows(chat, "Another beginning", "A short answer.")
+    await chat.finished()
     server = studio.server
     for number in range(1, 60):
         sent = server.post(f"/api/conversations/{chat.conversation}/messages", {"text": f"Question {number}."}, 202)
         server.wait_for_run(sent["runId"], "completed")
     await chat.page.reload()
     await edit(chat, "Question 59.", "Another end")
-    versions = chat.timeline.get_by_role("group", name="Versions of this message")
+    versions = chat.timeline.get_by_role("group", name="Versions of this message").last
     await expect(versions).to_have_text("2 of 2")
     await chat.finished()
     await versions.get_by_role("button", name="Previous version").click()
@@ -384,10 +387,11 @@ async def test_a_long_conversation_is_read_back_to_its_beginning_along_the_path(
 
     async def is_at_the_beginning() -> bool:
         await chat.page.keyboard.press("Home")
-        return bool(await mine(chat, "Question 0").count())
+        return bool(await mine(chat, "Another beginning").count())
 
     await eventually(is_at_the_beginning, "the first message")
-    await expect(mine(chat, "Question 0")).to_be_visible()
+    await expect(mine(chat, "Another beginning")).to_be_visible()
+    await expect(mine(chat, "Question 0")).to_have_count(0)
 
 
 async def test_a_switch_leaves_the_arrows_under_the_pointer(chat: Chat, studio: Studio) -> None:

@@ -294,8 +294,8 @@ async def test_the_selector_marks_the_current_model_and_ends_with_manage_models(
     await expect(menu.get_by_role("menuitemradio", name="Fast one")).to_have_attribute("aria-checked", "true")
     assert await serious_problems(page) == []
     await expect(menu.get_by_role("menuitemradio", name="Deep thinker")).to_have_attribute("aria-checked", "false")
-    last = menu.get_by_role("menuitem")
-    await expect(last).to_have_text("Manage Models…")
+    await expect(menu.get_by_role("menuitem")).to_have_text(["Compare models…", "Manage Models…"])
+    last = menu.get_by_role("menuitem").last
     assert await last.evaluate("node => node.nextElementSibling === null")
     assert "divider" in str(await last.evaluate("node => node.previousElementSibling.className"))
     await menu.get_by_role("menuitemradio", name="Deep thinker").click()

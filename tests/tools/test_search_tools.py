@@ -108,9 +108,9 @@ async def test_only_tools_of_servers_are_found_and_words_are_kept_for_a_few_sets
     assert len(finder._indexes) == limits.FINDING_INDEXES
 
 
-async def found(finder: SearchTools, query: str, *tools: Described) -> list[str]:
+async def found(finder: SearchTools, query: str, *tools: Described, page: int = 1) -> list[str]:
     context = CallContext("c", "r", "i", None, (), False, tools=tools or TOOLS)
-    output = await finder.execute({"query": query}, context, Silent())
+    output = await finder.execute({"query": query, "page": page}, context, Silent())
     return [each["name"] for each in output.data["found"]]
 
 
@@ -140,6 +140,24 @@ async def test_before_all_tools_are_known_a_search_goes_by_words(monkeypatch: py
     assert await found(finder, "missive") == []
     meaning.open.set()
     assert await found(finder, "missive") == ["mail.send"]
+
+
+async def test_a_later_page_goes_on_from_the_first_also_when_meanings_came_in_between(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "FINDING_MEANING_TIME", 0.05)
+    tools = [
+        Described(f"office__paper{number}", f"Sends a {'missive' if number > 4 else 'note'}.") for number in range(8)
+    ]
+    meaning = WordGroups(LETTERS)
+    finder = SearchTools(meaning)
+    meaning.open.clear()
+    first_page = await found(finder, "paper letter", *tools)
+    meaning.open.set()
+    second_page = await found(finder, "paper letter", *tools, page=2)
+    assert sorted(first_page + second_page) == sorted(tool.spec.name.replace("__", ".") for tool in tools)
+    # Asked anew, it is ordered by what is known now.
+    assert set(await found(finder, "paper letter", *tools)) != set(first_page)
 
 
 async def test_what_one_search_learned_is_there_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,6 @@ function More({ runId, itemId }: { runId: string; itemId: string | null }) {
         <Menu.Item leftSection={<NewWindowIcon size={15} />} onClick={() => void copyInto(runId).catch(tell)}>
           Branch into a new conversation
         </Menu.Item>
-        <ReplayItem runId={runId} />
         {itemId && (
           <Menu.Item leftSection={<EyeOffIcon size={15} />} onClick={() => void hideWithUndo(itemId, "answer").catch(tell)}>
             Hide from models

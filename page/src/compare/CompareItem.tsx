@@ -11,5 +11,10 @@ export function CompareItem() {
     beginComparing();
     focusComposer();
   };
-  return <Menu.Item onClick={begin}>Compare models…</Menu.Item>;
+  return (
+    <>
+      <Menu.Item onClick={begin}>Compare models…</Menu.Item>
+      <Menu.Divider />
+    </>
+  );
 }

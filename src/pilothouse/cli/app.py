@@ -260,7 +260,7 @@ async def replay(
     *,
     form: ReplayForm,
 ) -> int:
-    """Ask a model what a finished run asked, with what its tools gave then.
+    """Ask a model what a run asked, with what its tools gave then.
 
     No tool is executed and nobody is asked; then the difference is shown step by step. Ends with 0 when all came to
     their end, 5 when one stopped at a call that was not recorded, 1 or 2 when one failed or could not be replayed.

@@ -45,7 +45,7 @@ COMMANDS = {
     "/resume": "go on with an answer that was cut or broke off",
     "/compact [WORDS]": "sum up what was said so far, and keep what these words name",
     "/edit [N]": "change your last message, or the Nth from the end, in a new branch",
-    "/retry [MODEL] [N]": "have your last message answered once more, by another model or at temperature N",
+    "/retry [MODEL N]": "have your last message answered once more, by another model or at temperature N",
     "/branch [N]": "go on after the answer before the last, or to your Nth message from the end",
     "/branches [N]": "show the branches of this conversation, and go on with another",
     "/list": "list conversations",
@@ -255,7 +255,7 @@ class ChatSession:
         say(self._out, _KEYS)
         self._out.line()
         for typed, meaning in COMMANDS.items():
-            say(self._out, meaning, before=Span(f"{typed:<18} "))
+            say(self._out, meaning, before=Span(f"{typed:<17} "))
 
     async def _new(self, _rest: str) -> None:
         self.conversation = None

@@ -10,7 +10,7 @@ from pilothouse.store import paths, rows
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
-from pilothouse.types.branches import Branch, Fork, ForkWish, check_branch, path_of
+from pilothouse.types.branches import WAYS_ON, Branch, Fork, ForkWish, check_branch, path_of
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemUpdated
@@ -24,6 +24,7 @@ _COLUMNS = tuple(Branch.__struct_fields__)
 _BRANCHES = Statement(
     f"SELECT {', '.join(_COLUMNS)} FROM branches WHERE conversation_id = :id ORDER BY number"  # noqa: S608
 )
+_KIND = Statement("SELECT kind FROM branches WHERE conversation_id = :id AND number = :number")
 _MESSAGE_OF_RUN = Statement("SELECT body FROM items WHERE run_id = :id AND kind = 'user_message' ORDER BY position")
 _NEXT_MESSAGE = Statement(
     "SELECT run_id FROM items WHERE conversation_id = :id AND kind = 'user_message' AND branch = :branch "
@@ -82,6 +83,16 @@ def _branch(row: Sequence[Any]) -> Branch:
 def check(conversation: Conversation, number: int) -> int:
     """Return the number of a branch that is there; raise one sentence for another."""
     return check_branch(conversation.branches, number)
+
+
+def check_way_on(connection: Connection, conversation_id: str, number: int) -> None:
+    """Raise for a branch that nobody goes on with: what a replay's model was told was done is not done."""
+    if number and _KIND.first(connection, {"id": conversation_id, "number": number}) not in WAYS_ON:
+        raise PilothouseError(
+            "conflict",
+            "A replay is there to be looked at; nobody goes on with it.",
+            fix="Go on with another branch, or ask for another answer to the message.",
+        )
 
 
 class Beginning(NamedTuple):

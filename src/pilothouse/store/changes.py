@@ -73,6 +73,8 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
     queue_limit.check(tx.connection, item.conversation_id, posting.queue_limits)
     conversation = rows.owned_conversation(tx.connection, run.owner, item.conversation_id)
     branch, fork = _beginning(tx, conversation, posting)
+    if fork is None:
+        branches.check_way_on(tx.connection, conversation.id, branch)
     accepted = MessageAccepted(conversation_id=item.conversation_id, item_id=item.id, run_id=run.id, branch=branch)
     if not receipts.keep(tx.connection, posting, accepted, tx.now):
         # Another conversation's message has just been kept with the same key.

@@ -67,6 +67,8 @@ class SearchTools(Harmless):
         self._meanings = Lazy(lambda: _meanings(meaning or WordsOnly()))
         # By the definitions of the tools in them, the one that was used last at the end.
         self._indexes: OrderedDict[tuple[str, ...], ToolIndex] = OrderedDict()
+        # What was found, by the run that asked and its question: pages of it go on from each other.
+        self._orders: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
         """Return what is looked for."""
@@ -77,13 +79,10 @@ class SearchTools(Harmless):
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Look for tools, and give those of one page with their schemas."""
-        tools = [tool for tool in context.tools if tool.server]
-        index = await self._index(tools)
-        ranked = await asyncio.to_thread(index.find, str(arguments["query"]))
-        found = _together(_worth(ranked), await self._meanings().alike(tools, str(arguments["query"])))
+        number = int(arguments.get("page") or 1)
+        found = await self._found(str(arguments["query"]), context, again=number > 1)
         if not found:
             return ToolOutput(text=_NOTHING, data=patch(CallData, found=(), found_in_all=0))
-        number = int(arguments.get("page") or 1)
         room = max(0, min(limits.FOUND_CHARS, context.room - _AROUND_CHARS))
         begin, page = next((page for at, page in enumerate(_pages(found, room), 1) if at == number), (0, []))
         if not page:
@@ -92,6 +91,23 @@ class SearchTools(Harmless):
         told = tuple(map(_found, found[begin : begin + len(page)]))
         text = _text(found, begin, page, number)
         return ToolOutput(text=text, data=patch(CallData, found=told, found_in_all=len(found)))
+
+    async def _found(self, query: str, context: CallContext, *, again: bool) -> list[Tool]:
+        """Return what is found, best first; a later page has the order of the first, whatever was learned since."""
+        tools = [tool for tool in context.tools if tool.server]
+        asked = (context.run_id, query)
+        known = self._orders.get(asked) if again else None
+        if known is not None:
+            by_name = {tool.spec.name: tool for tool in tools if _stands(tool)}
+            return [by_name[name] for name in known if name in by_name]
+        index = await self._index(tools)
+        ranked = await asyncio.to_thread(index.find, query)
+        found = _together(_worth(ranked), await self._meanings().alike(tools, query))
+        self._orders[asked] = [tool.spec.name for tool in found]
+        self._orders.move_to_end(asked)
+        while len(self._orders) > limits.FOUND_LISTS:
+            self._orders.popitem(last=False)
+        return found
 
     async def _index(self, tools: Sequence[Tool]) -> ToolIndex:
         key = tuple(tool.grant_key for tool in tools)

@@ -374,6 +374,8 @@ FOUND_PAGE = 5
 FOUND_CHARS = 12_000
 # Servers' tools whose words are kept, by the sets in which runs have them: a few conversations at work.
 FINDING_INDEXES = 4
+# Lists of found tools whose next pages may still be asked for: each is a few names.
+FOUND_LISTS = 64
 # Tools whose meaning is kept; where there are more, a search goes by words. Some 1.5 MB.
 FINDING_MEANINGS = 2_000
 # What of a tool's description its meaning is made from: its first sentences say what it is for.
