@@ -6,6 +6,7 @@ import asyncio
 import lzma
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psycopg
@@ -43,12 +44,13 @@ def check(now: bytes, then: bytes) -> None:
 def branchless(snapshot: bytes) -> bytes:
     """Return a snapshot without what says that there are no branches; fail where it says anything else."""
     shown = msgspec.json.decode(snapshot)
-    for name, record, nothing in [
+    none: list[tuple[str, Any, object]] = [
         *((name, shown, nothing) for name, nothing in (("branch", 0), ("branches", []))),
         *((name, shown["conversation"], 0) for name in ("branch", "branches")),
         *(("branch", record, 0) for record in (*shown["items"], *shown["runs"])),
         *((name, run["options"], None) for run in shown["runs"] for name in LATER_OPTIONS),
-    ]:
+    ]
+    for name, record, nothing in none:
         assert record.pop(name) == nothing
     return encode(shown)
 
