@@ -10,7 +10,7 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, CompactionWish, ConversationPatch, NewConversation
-from pilothouse.types.branch_views import Retry
+from pilothouse.types.branch_views import BranchChoice, Retry
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.item_data import NoticeData, ResponseData
@@ -231,7 +231,8 @@ async def test_nobody_goes_on_with_a_replay(desk: Replays) -> None:
     run = await chat.say("A")
     again = await replayed(chat, run.id, model_id=another(chat, ["Uno."]))
     before = await chat.snapshot()
-    for work in (chat.send("B", branch=again.branch), chat.send("B", after=again.id)):
+    chosen = chat.api.branches.choose(ME, chat.id, BranchChoice(branch=again.branch))
+    for work in (chat.send("B", branch=again.branch), chat.send("B", after=again.id), chosen):
         error = await refused(work)
         assert (error.code, error.message) == ("conflict", "A replay is there to be looked at; nobody goes on with it.")
     assert await chat.snapshot() == before

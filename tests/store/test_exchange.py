@@ -220,3 +220,14 @@ async def test_an_export_of_one_conversation_has_nothing_of_the_others(source: O
     assert second.encode() not in file
     with pytest.raises(PilothouseError, match="no such conversation"):
         await exported(source, "c_none")
+
+
+async def test_an_imported_title_is_one_line_however_it_was_written(source: OpenStore, opened: OpenStore) -> None:
+    conversation = await a_conversation_with_everything(source)
+    title = "A\x1b[31m\u202e title\nof " + "many " * 2_000
+    await change(source, "UPDATE conversations SET title = :title WHERE id = :id", title=title, id=conversation)
+    (taken_over,) = (await taken(opened.store, await exported(source, conversation))).conversations
+    kept = (await opened.store.conversation(OWNER, conversation)).title
+    assert taken_over.title == kept
+    assert kept.startswith("A [31m title of many")
+    assert len(kept) <= limits.TITLE_CHARS

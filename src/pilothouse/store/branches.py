@@ -102,8 +102,6 @@ def beginning(connection: Connection, conversation_id: str, count: int, wish: Fo
     """Return where a message stands that takes the place of a run, or follows one; raise for one that cannot."""
     place = wish.instead_of or wish.after or ""
     message = _message_of(connection, conversation_id, place)
-    if wish.kind != "replay":
-        check_way_on(connection, conversation_id, message.branch)
     if wish.instead_of is None:
         following = _NEXT_MESSAGE.first(
             connection, {"id": conversation_id, "branch": message.branch, "after": message.position}

@@ -40,7 +40,7 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import encode
 from pilothouse.types.records import Settle
 from pilothouse.types.runs import ACTIVE
-from pilothouse.types.titles import clean_title
+from pilothouse.types.titles import one_line
 
 # Runs work in the database's writer thread, from another one.
 Put = Callable[[Callable[[sa.Connection], Any]], Any]
@@ -133,7 +133,7 @@ class Staged:
             check = audit.report(connection, row.owner, row.id)[1]
             if not check.sound:
                 raise self._lines.refused(f"holds a conversation whose record was changed ({row.id})")
-            found.append(Found(row.id, clean_title(row.title), row.last_seq, check.head))
+            found.append(Found(row.id, one_line(row.title), row.last_seq, check.head))
         streaming = {"yield_per": limits.COPIED_ROWS}
         for row in connection.execute(sa.select(schema.items), execution_options=streaming):
             item = rows.kept_item(row.body)
@@ -198,7 +198,7 @@ def _harmless(conversation: Conversation) -> Conversation:
         # Not the default, which may come to more once the conversation has a folder here.
         mode="ask",
     )
-    return msgspec.structs.replace(conversation, settings=settings, title=clean_title(conversation.title))
+    return msgspec.structs.replace(conversation, settings=settings, title=one_line(conversation.title))
 
 
 def take_over(staged: Staged, found: Sequence[Found], owner: str, put: Put) -> list[ImportedConversation]:
