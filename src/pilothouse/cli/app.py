@@ -239,6 +239,24 @@ async def chat(*, form: ChatForm) -> int:
     return await chat(_request(form))
 
 
+@command(app)
+async def compare(
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="What each model is asked.")],
+    model: Annotated[list[str], given("--model", "-m", help="A model to ask; give two or three.")],
+    conversation: Annotated[str | None, given("--conversation", help="The conversation to go on with.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each model.")] = False,
+) -> int:
+    """Have two or three models answer one message.
+
+    Each answers in a branch of its own; `conversations choose` says with which one to go on. Ends with 1 when one
+    failed.
+    """
+    from pilothouse.cli.compare import ComparisonRequest, compare
+
+    asked = ComparisonRequest(message=message, models=tuple(model), conversation=conversation, json=json)
+    return await compare(asked)
+
+
 _RUNS = "A run's id, or a conversation's for its last finished run; several are replayed one after the other."
 
 

@@ -46,7 +46,7 @@ COMMANDS = {
     "/compact [WORDS]": "sum up what was said so far, and keep what these words name",
     "/edit [N]": "change your last message, or the Nth from the end, in a new branch",
     "/retry [MODEL N]": "have your last message answered once more, by another model or at temperature N",
-    "/branch [N]": "go on after the answer before the last, or to your Nth message from the end",
+    "/branch [N]": "go on in a new branch: after your last message but one, or the Nth from the end",
     "/branches [N]": "show the branches of this conversation, and go on with another",
     "/list": "list conversations",
     "/open ID": "go on with one of them",

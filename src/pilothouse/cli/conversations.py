@@ -94,6 +94,12 @@ def _on_path(runs: Sequence[Run], items: Iterable[Item]) -> list[Run]:
     return [run for run in runs if run.id in there]
 
 
+def _begins(text: str) -> str:
+    """Return the first words of a message, on one line."""
+    begin = " ".join(text[: limits.BRANCH_WORDS].split())
+    return f"{begin}…" if len(text) > limits.BRANCH_WORDS else begin
+
+
 @command(app)
 async def runs(
     conversation: ConversationId,
@@ -111,7 +117,7 @@ async def runs(
         return 0
     models = {item.run_id: item.data.model for item in items if is_a(item, ResponseData) and item.data.model}
     rows = [
-        (run.id, when(run.created_at), run.status, str(run.branch), models.get(run.id, ""), item.text)
+        (run.id, when(run.created_at), run.status, str(run.branch), models.get(run.id, ""), _begins(item.text))
         for run, item in zip(found, asked, strict=True)
     ]
     none = "Nothing was asked in this conversation yet."

@@ -174,6 +174,12 @@ def _cells(one: RunSummary) -> tuple[str, ...]:
     )
 
 
+def spent_words(one: RunSummary) -> str:
+    """Return in a line what a run took."""
+    cost = (cost_words(one.cost),) if one.cost is not None else ()
+    return " · ".join((_tokens(one.usage), *cost, _time(one.duration_ms)))
+
+
 def _show_step(out: Terminal, step: StepDifference) -> None:
     out.line()
     differs = ", ".join(_DIFFERS.get(each, each) for each in step.differs)
