@@ -104,6 +104,8 @@ async def test_a_call_that_was_not_recorded_stops_there_and_says_so(desk: Replay
     assert (first.status, first.text) == ("completed", "one")
     assert (second.status, second.text, second.raw["error"]["code"]) == ("failed", words, "NOT_RECORDED")
     assert carried_out(desk.record) == 1
+    # The list does not say of the conversation that it failed.
+    assert (await chat.snapshot()).conversation.activity == "completed"
     assert len(await path_of(chat, again, "response")) == 1
     assert (await refused(chat.api.runs.resume(ME, again.id))).code == "conflict"
 
@@ -220,6 +222,7 @@ async def test_a_replay_is_a_branch_that_nobody_goes_on_with(desk: Replays) -> N
     snapshot = await chat.snapshot()
     assert (snapshot.branch, snapshot.conversation.branch) == (0, 0)
     assert await chat.texts("user_message", "response") == shown
+    assert snapshot.conversation.activity == "completed"
     (branch,) = snapshot.branches
     assert (branch.kind, branch.instead_of, branch.repeats) == ("replay", run.id, run.message_item_id)
     items = (await chat.api.conversations.get(ME, chat.id, 500, 1)).items

@@ -176,7 +176,9 @@ def _put_run(connection: Connection, run: Run) -> None:
             "branch": run.branch,
         },
     )
-    _ACTIVITY.run(connection, {"id": run.conversation_id, "activity": run.status, "at": run.updated_at})
+    if run.options.replay_of is None:
+        # A replay is looked at where it was asked for; how it ends says nothing about the conversation.
+        _ACTIVITY.run(connection, {"id": run.conversation_id, "activity": run.status, "at": run.updated_at})
     if run.status in ENDED and run.status != "interrupted":
         grants.end_with(connection, run)
     if run.status not in ACTIVE:
