@@ -15,6 +15,7 @@ import { Arrows } from "./Arrows";
 import classes from "./Branches.module.css";
 import { hideWithUndo } from "./hiding";
 import { Action, useIsOver } from "./MessageActions";
+import { openTree } from "./opened";
 import { regenerateAsked } from "./regenerating";
 import { TemperatureDialog } from "./TemperatureDialog";
 
@@ -82,6 +83,7 @@ function Regenerate({ runId, model }: RegenerateProps) {
 }
 
 function More({ runId, itemId }: { runId: string; itemId: string | null }) {
+  const hasBranches = useApp((state) => (state.open?.branches.size ?? 0) > 0);
   return (
     <Menu position="bottom-start">
       <Tooltip label="More">
@@ -93,6 +95,11 @@ function More({ runId, itemId }: { runId: string; itemId: string | null }) {
       </Tooltip>
       <Menu.Dropdown>
         <ReplayItem runId={runId} />
+        {hasBranches && (
+          <Menu.Item leftSection={<BranchIcon size={15} />} onClick={openTree}>
+            All branches
+          </Menu.Item>
+        )}
         <Menu.Item leftSection={<NewWindowIcon size={15} />} onClick={() => void copyInto(runId).catch(tell)}>
           Branch into a new conversation
         </Menu.Item>
