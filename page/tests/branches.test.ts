@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Branch, BranchNode, Event, Item, Run } from "../src/api/types";
+import { busyWords, goOnWords } from "../src/branches/busy";
 import { kindWords, statusWords, treeRows, when } from "../src/branches/tree";
 import { rowsOf } from "../src/chat/rows";
 import { leafBelow, pathOf, placeOf, withBranchOf } from "../src/store/branches";
 import { activeRun } from "../src/store/conversation";
 import { foldAll } from "../src/store/fold";
 import { visit, visited } from "../src/store/leaves";
+import { keepPlace, keptPlace } from "../src/store/places";
 import { anItem, aRun, aState } from "./records";
 
 const aBranch = (number: number, fields: Partial<Branch> = {}): Branch => ({
@@ -230,5 +232,38 @@ describe("the tree", () => {
     const noon = new Date(2026, 10, 17, 12, 5).getTime();
     expect(when(noon / 1000, noon)).toBe("12:05");
     expect(when(noon / 1000, noon + 86_400_000)).toBe("17 Nov 2026, 12:05");
+  });
+});
+
+describe("answers that a branch leaves behind", () => {
+  it("are finished first where they are at work, and left waiting where they wait for the person", () => {
+    expect(busyWords(1, 0)).toContain("An answer after this place is still at work.");
+    expect(goOnWords(1, 0)).toBe("Let it finish first");
+    expect(busyWords(0, 1)).toContain("An answer after this place waits for you.");
+    expect(busyWords(0, 1)).not.toContain("finish");
+    expect(goOnWords(0, 2)).toBe("Leave them waiting");
+    expect(busyWords(2, 1)).toContain("2 answers after this place are still at work. Another one waits for you");
+  });
+});
+
+describe("where a draft begins a branch", () => {
+  const kept = new Map<string, string>();
+  const storage = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  } as Storage;
+
+  it("is kept for each conversation until it is forgotten", () => {
+    keepPlace("c_1", { runId: "r_1", branch: 2 }, storage);
+    expect(keptPlace("c_1", storage)).toEqual({ runId: "r_1", branch: 2 });
+    expect(keptPlace("c_2", storage)).toBeNull();
+    keepPlace("c_1", null, storage);
+    expect(kept.size).toBe(0);
+  });
+
+  it("counts as none where it cannot be read", () => {
+    kept.set("pilothouse.branch-from.c_1", '{"runId": 3');
+    expect(keptPlace("c_1", storage)).toBeNull();
   });
 });

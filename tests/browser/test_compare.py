@@ -228,3 +228,14 @@ async def test_it_keeps_nobody_out_and_fits_every_window_in_both_colours(models:
         await expect(choice).to_be_in_viewport(ratio=1)
         await expect(column(chat, "Beta").get_by_role("button", name="North")).to_be_in_viewport()
         assert await serious_problems(chat.page) == [], (window, colours)
+
+
+async def test_a_column_that_failed_says_why_and_can_be_tried_again(models: Models, chat: Chat) -> None:
+    models.script("alpha", "A bowline.")
+    models.script("beta", [{"fault": 401, "message": "The key is wrong.", "times": 1}, "A reef knot."])
+    await compare(chat, QUESTION, "Alpha", "Beta")
+    beta = column(chat, "Beta")
+    await expect(beta.get_by_role("alert")).to_contain_text("key")
+    await beta.get_by_role("button", name="Try again").click()
+    await expect(beta).to_contain_text("A reef knot.")
+    await expect(beta.get_by_role("alert")).to_have_count(0)

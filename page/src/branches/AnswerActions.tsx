@@ -1,7 +1,8 @@
 import { ActionIcon, Menu, Tooltip } from "@mantine/core";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { UserMessageItem } from "../api/types";
 import type { Foot } from "../chat/rows";
+import { newKey } from "../composer/drafts";
 import chat from "../chat/Chat.module.css";
 import { ReplayItem } from "../replay/ReplayItem";
 import { CopyButton } from "../shell/CopyButton";
@@ -14,6 +15,7 @@ import { Arrows } from "./Arrows";
 import classes from "./Branches.module.css";
 import { hideWithUndo } from "./hiding";
 import { Action, useIsOver } from "./MessageActions";
+import { openTree } from "./opened";
 import { regenerateAsked } from "./regenerating";
 import { TemperatureDialog } from "./TemperatureDialog";
 
@@ -28,12 +30,18 @@ function Regenerate({ runId, model }: RegenerateProps) {
   const models = useApp((state) => state.models.models);
   const [isAsking, setAsking] = useState(false);
   const same = models.find(({ id }) => id === model);
-  const again = (modelId: string | null, temperature: number | null = null) =>
-    regenerateAsked(runId, { modelId, temperature }).catch(tell);
+  // A menu that is opened makes one answer; while it closes it can still be pressed.
+  const key = useRef<string | null>(null);
+  const again = async (modelId: string | null, temperature: number | null = null) => {
+    if (!key.current) return;
+    const wish = { modelId, temperature, key: key.current };
+    key.current = null;
+    await regenerateAsked(runId, wish).catch(tell);
+  };
   const others = models.filter(({ id }) => id !== same?.id);
   return (
     <>
-      <Menu position="bottom-start" width={260}>
+      <Menu position="bottom-start" width={260} onOpen={() => (key.current = newKey())}>
         <Tooltip label="Regenerate">
           <Menu.Target>
             <ActionIcon size="sm" aria-label="Regenerate">
@@ -75,6 +83,7 @@ function Regenerate({ runId, model }: RegenerateProps) {
 }
 
 function More({ runId, itemId }: { runId: string; itemId: string | null }) {
+  const hasBranches = useApp((state) => (state.open?.branches.size ?? 0) > 0);
   return (
     <Menu position="bottom-start">
       <Tooltip label="More">
@@ -86,6 +95,11 @@ function More({ runId, itemId }: { runId: string; itemId: string | null }) {
       </Tooltip>
       <Menu.Dropdown>
         <ReplayItem runId={runId} />
+        {hasBranches && (
+          <Menu.Item leftSection={<BranchIcon size={15} />} onClick={openTree}>
+            All branches
+          </Menu.Item>
+        )}
         <Menu.Item leftSection={<NewWindowIcon size={15} />} onClick={() => void copyInto(runId).catch(tell)}>
           Branch into a new conversation
         </Menu.Item>

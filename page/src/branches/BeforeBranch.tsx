@@ -8,12 +8,18 @@ import { Dialog } from "../shell/Dialog";
 import { DialogFoot } from "../shell/DialogFoot";
 import { seenFrom } from "../shell/paths";
 import { useFolder } from "../shell/useFolder";
+import { useApp, type AppState } from "../store/store";
 import { useAsked, type Asked } from "./asking";
 import classes from "./Branches.module.css";
+import { busyWords, goOnWords } from "./busy";
 
 /** How often, and for how long, it is looked whether what was stopped has ended. */
 const LOOK_MS = 200;
 const PATIENCE_MS = 20_000;
+
+/** Return how many of some runs wait for the person: they keep no other branch from being answered. */
+const waitingAmong = ({ open }: AppState, runs: readonly string[]) =>
+  runs.filter((id) => (open?.runs.get(id) ?? open?.elsewhere.get(id))?.status === "waiting").length;
 
 const counted = (count: number, word: string) => (count === 1 ? `1 ${word}` : `${count.toLocaleString("en")} ${word}s`);
 
@@ -60,12 +66,10 @@ function Files({ left }: { left: LeftBehind }) {
   );
 }
 
-function AtWork({ left }: { left: LeftBehind }) {
-  const many = left.atWork.length > 1;
+function AtWork({ left, waiting }: { left: LeftBehind; waiting: number }) {
   return (
     <p className={classes.words}>
-      {many ? `${left.atWork.length} answers` : "An answer"} after this place {many ? "are" : "is"} still at work. Stop{" "}
-      {many ? "them" : "it"} now, or let {many ? "them" : "it"} finish before the new branch is answered?
+      {busyWords(left.atWork.length - waiting, waiting)}
       {left.filesCount > 0 && " Files can be put back once it has ended."}
     </p>
   );
@@ -81,6 +85,7 @@ function Questions({ asked }: { asked: Asked }) {
   const [whenBusy, setWhenBusy] = useState<WhenBusy>("finish");
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
+  const waiting = useApp((state) => waitingAmong(state, asked.left.atWork));
   useEffect(() => {
     setStep(first(asked.left));
     setWhenBusy("finish");
@@ -126,14 +131,14 @@ function Questions({ asked }: { asked: Asked }) {
   if (step.name === "at-work")
     return (
       <>
-        <AtWork left={left} />
+        <AtWork left={left} waiting={waiting} />
         <DialogFoot problem={problem}>
           {cancel}
           <Button variant="default" disabled={isBusy} onClick={() => asked.answer("finish")}>
-            Let it finish first
+            {goOnWords(left.atWork.length - waiting, waiting)}
           </Button>
           <Button data-autofocus loading={isBusy} onClick={() => working(stop())}>
-            Stop it
+            {left.atWork.length > 1 ? "Stop them" : "Stop it"}
           </Button>
         </DialogFoot>
       </>

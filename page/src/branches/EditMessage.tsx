@@ -10,6 +10,7 @@ import { sendEdited } from "../store/branching";
 import { setState } from "../store/store";
 import { askBefore } from "./asking";
 import classes from "./Branches.module.css";
+import { keepEdit, keptEdit } from "./editDrafts";
 
 /** What was changed of messages and not sent: a line that leaves the view and comes back still has it. */
 const drafts = new Map<string, string>();
@@ -20,14 +21,26 @@ function attachedTo(item: UserMessageItem): string[] {
   return [...images.map((part, at) => part.name || `Image ${at + 1}`), ...(item.data.documents ?? []).map(({ name }) => name)];
 }
 
-function leave(itemId: string): void {
-  drafts.delete(itemId);
+/** Return what was made of a message so far, also before a reload. */
+function draftOf({ id, conversationId, text }: UserMessageItem): string {
+  const kept = keptEdit(conversationId);
+  return drafts.get(id) ?? (kept?.itemId === id ? kept.text : text);
+}
+
+function forget({ id, conversationId }: UserMessageItem): void {
+  drafts.delete(id);
+  // Of another message, another tab may have kept one.
+  if (keptEdit(conversationId)?.itemId === id) keepEdit(conversationId, null);
+}
+
+function leave(item: UserMessageItem): void {
+  forget(item);
   setState({ editing: null });
 }
 
 /** An own message, to be said otherwise: what comes of it is a new branch, and the old one stays. */
 export function EditMessage({ item }: { item: UserMessageItem }) {
-  const [text, setText] = useState(drafts.get(item.id) ?? item.text);
+  const [text, setText] = useState(() => draftOf(item));
   const [keepAttachments, setKeep] = useState(true);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
@@ -43,6 +56,7 @@ export function EditMessage({ item }: { item: UserMessageItem }) {
   const isEmpty = !text.trim() && !(keepAttachments && attached.length);
   const edit = (next: string) => {
     drafts.set(item.id, next);
+    keepEdit(item.conversationId, { itemId: item.id, text: next });
     key.current = newKey();
     setText(next);
   };
@@ -50,7 +64,7 @@ export function EditMessage({ item }: { item: UserMessageItem }) {
     const whenBusy = item.runId ? await askBefore(item.runId, true) : "finish";
     if (!whenBusy) return;
     await sendEdited(item, { text, keepAttachments, whenBusy, key: key.current });
-    drafts.delete(item.id);
+    forget(item);
   };
   const send = () => {
     if (isBusy || isEmpty) return;
@@ -63,7 +77,7 @@ export function EditMessage({ item }: { item: UserMessageItem }) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape" && !event.nativeEvent.isComposing) {
       event.preventDefault();
-      return leave(item.id);
+      return leave(item);
     }
     if (!sends(event.nativeEvent, enterSends)) return;
     event.preventDefault();
@@ -98,7 +112,7 @@ export function EditMessage({ item }: { item: UserMessageItem }) {
       )}
       <div className="ph-actions">
         <span className={classes.note}>The message and its answer stay, beside the new one.</span>
-        <Button size="compact-sm" variant="default" onClick={() => leave(item.id)}>
+        <Button size="compact-sm" variant="default" onClick={() => leave(item)}>
           Cancel
         </Button>
         <Button size="compact-sm" type="submit" aria-label="Send the edited message" loading={isBusy} disabled={isEmpty}>

@@ -15,10 +15,15 @@ interface HiddenProps {
 /** What the person hid, in one line. */
 export function Hidden({ itemId, messageId, isMessage }: HiddenProps) {
   const message = useApp((state) => state.open?.items.get(messageId ?? ""));
+  const isEdited = useApp((state) => isMessage && state.editing === itemId);
   return (
     <div className={classes.hidden} data-own={isMessage || undefined}>
       <EyeOffIcon size={15} />
-      <span>{isMessage ? "A message of yours is hidden." : "An answer is hidden."} Models are not sent it.</span>
+      {isEdited ? (
+        <span role="alert">This message was hidden meanwhile. Show it again to edit it. What you typed is kept.</span>
+      ) : (
+        <span>{isMessage ? "A message of yours is hidden." : "An answer is hidden."} Models are not sent it.</span>
+      )}
       <Button size="compact-xs" variant="subtle" onClick={() => showAgain(itemId)}>
         Show again
       </Button>

@@ -5,7 +5,8 @@ import chat from "../chat/Chat.module.css";
 import { CopyButton } from "../shell/CopyButton";
 import { EyeOffIcon, PencilIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
-import { setState, useApp } from "../store/store";
+import { editMessage } from "../store/branching";
+import { useApp } from "../store/store";
 import { Arrows } from "./Arrows";
 import { hideWithUndo } from "./hiding";
 
@@ -38,7 +39,7 @@ export function MessageActions({ item }: { item: UserMessageItem }) {
     <div className={chat.footer} data-own data-quiet>
       <span className={chat.quietly}>
         {item.text && <CopyButton value={item.text} label="Copy message" />}
-        <Action label="Edit" onClick={() => setState({ editing: item.id, branching: null })}>
+        <Action label="Edit" onClick={() => editMessage(item.id)}>
           <PencilIcon size={15} />
         </Action>
         {isOver && (

@@ -3,6 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { SideBySide } from "../compare/SideBySide";
 import { usePlaceHeld } from "../branches/holding";
+import { useEditKept } from "../branches/useEditKept";
 import { titleOf } from "../conversations/ConversationRow";
 import { ArrowDownIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
@@ -158,6 +159,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
   const target = useTarget(itemId, letGo);
   const branch = useApp((state) => state.open?.branch ?? 0);
   usePlaceHeld(branch, scroller, hold);
+  useEditKept(conversationId);
   // Where the view ends earlier, its end is what one goes on from.
   useEffect(() => {
     if (until) toEnd();

@@ -39,7 +39,8 @@ export function placeOf(rows: readonly Row[], itemId: string): string {
   return `item-${row?.kind === "item" ? row.itemId : itemId}`;
 }
 
-const needsWords = (run: Run) => run.status === "failed" || run.status === "interrupted" || run.status === "cancelled";
+/** Tell whether how a run ended has to be said. */
+export const needsWords = (run: Run) => run.status === "failed" || run.status === "interrupted" || run.status === "cancelled";
 
 /** Tell whether a run has ended; of one that is no longer known, nothing is under way. */
 const isOver = (run: Run | undefined) => !run || !["queued", "running", "waiting"].includes(run.status);

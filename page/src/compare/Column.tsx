@@ -5,7 +5,7 @@ import type { Run } from "../api/types";
 import { Dock } from "../approvals/Dock";
 import { Elapsed } from "../chat/Elapsed";
 import { Pending } from "../chat/Pending";
-import { rowsOf, type Row } from "../chat/rows";
+import { needsWords, rowsOf, type Row } from "../chat/rows";
 import { TimelineRow } from "../chat/TimelineRow";
 import { useFollow } from "../chat/useFollow";
 import { seconds } from "../chat/words";
@@ -63,15 +63,18 @@ function Stop({ runId, name }: { runId: string; name: string }) {
 }
 
 /** Return the lines of a run; what can be done about an answer waits until one is gone on with. */
-function rowsIn(open: ConversationState, run: Run): Row[] {
+export function rowsIn(open: ConversationState, run: Run): Row[] {
   const order = itemsOf(open, run.id).map(({ id }) => id);
   const rows = rowsOf(order, open.items, new Map([[run.id, run]]), { hidden: open.hidden });
-  return rows.flatMap((row): Row[] => {
+  const shown = rows.flatMap((row): Row[] => {
     if (row.kind === "foot") return [];
     if (row.kind !== "item") return [row];
     const { foot: _, ...said } = row;
     return [said];
   });
+  // One that ended before it said anything has nothing for its end to stand below.
+  const isTold = shown.some(({ kind }) => kind === "end") || !needsWords(run);
+  return isTold ? shown : [...shown, { kind: "end", key: `end-${run.id}`, runId: run.id, isLatest: true }];
 }
 
 /** What a run said and did, and how it ended; its end stays in view while the reader is there. */

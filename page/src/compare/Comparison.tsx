@@ -27,6 +27,7 @@ function GoOn({ conversationId, group, member }: GoOnProps) {
   const [isChosen, setChosen] = useState(false);
   const name = useApp((state) => modelName(state, modelOf(state.open, state.open?.runs.get(member.runId))));
   const others = useApp((state) => atWork(state, group).filter(({ id }) => id !== member.runId).length);
+  const hasFailed = useApp((state) => state.open?.runs.get(member.runId)?.status === "failed");
   const goOn = () => {
     setChosen(true);
     goOnWith(conversationId, group, member)
@@ -35,7 +36,7 @@ function GoOn({ conversationId, group, member }: GoOnProps) {
   };
   return (
     <Tooltip label={others ? "What the others still work on is stopped" : "The others stay as branches"}>
-      <Button size="compact-md" variant="light" fullWidth loading={isChosen} aria-label={`Go on with this: ${name}`} onClick={goOn}>
+      <Button size="compact-md" variant={hasFailed ? "subtle" : "light"} fullWidth loading={isChosen} aria-label={`Go on with this: ${name}`} onClick={goOn}>
         Go on with this
       </Button>
     </Tooltip>

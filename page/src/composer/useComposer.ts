@@ -1,13 +1,14 @@
-import { useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { bytesAt } from "../api/bytes";
 import { askBefore } from "../branches/asking";
 import { ApiError, errorText } from "../api/client";
 import { documents as api, documentUrl } from "../api/documents";
 import type { Shown } from "../documents/documents";
 import { aboutFile } from "../documents/sentences";
-import { stillToSay } from "../shell/messages";
+import { stillToSay, tell } from "../shell/messages";
 import { compactConversation, sendMessage } from "../store/actions";
-import { getState } from "../store/store";
+import { returnToPlace } from "../store/branching";
+import { getState, useApp } from "../store/store";
 import { wishIn } from "./commands";
 import { loadDraft, newKey, noDraft, saveDraft, type Draft } from "./drafts";
 import { attach, type Attachment } from "./images";
@@ -84,6 +85,13 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
   /** How many files were given so far, and which turn each document had. */
   const given = useRef(0);
   const turns = useRef(new Map<string, number>());
+
+  const isOpen = useApp(({ open }) => open?.conversation.id === draftId);
+  useLayoutEffect(() => {
+    const { draft: now, images: attached } = latest.current;
+    const hasDraft = Boolean(now.text.trim() || now.documents.length || attached.length);
+    if (isOpen) returnToPlace(draftId, hasDraft).catch(tell);
+  }, [isOpen, draftId]);
 
   const keep = (next: Draft) => {
     latest.current.draft = next;

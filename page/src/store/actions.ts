@@ -3,6 +3,7 @@ import type { Conversation, ConversationSettings, ImageInput, ItemPage, NewMessa
 import { conversationPath, currentRoute, navigate } from "../shell/router";
 import { comparisonAtWork, stopAll } from "../compare/runs";
 import { activeRun, withEarlier } from "./conversation";
+import { keepPlace } from "./places";
 import { listed, loadConversation } from "./session";
 import { settingsNow } from "./settings";
 import { getState, setState } from "./store";
@@ -88,6 +89,7 @@ export async function sendMessage({ text, images, documents, key, thinking, when
   const id = open?.conversation.id ?? (await begun(settings));
   const where = after ? { after, whenBusy } : { branch: open?.branch ?? null };
   const branch = await post(id, { text, images, documents, idempotencyKey: key, thinking, ...where }, compared);
+  if (after) keepPlace(id, null);
   setState((now) => ({ sent: now.sent + 1, branching: null, compared: null }));
   if (open && branch !== open.branch) await loadConversation(id, branch);
   if (open) return id;

@@ -2,10 +2,11 @@ import { api } from "../api/client";
 import { branchesApi } from "../api/branches";
 import type { NewMessage, Retry, UserMessageItem } from "../api/types";
 import { conversationPath, currentRoute, itemPath, navigate } from "../shell/router";
-import { branchOf } from "./actions";
+import { branchOf, loadEarlier } from "./actions";
 import { leafBelow, type Place, type Sibling } from "./branches";
 import { fromSnapshot, withEarlier, type ConversationState } from "./conversation";
 import { visited } from "./leaves";
+import { keepPlace, keptPlace } from "./places";
 import { listed, loadConversation, show } from "./session";
 import { getState, setState } from "./store";
 
@@ -31,7 +32,7 @@ export async function goToBranch(branch: number, itemId: string | null = null, a
   if (chosen !== branch && !isReplay) await branchesApi.choose(id, branch);
   const path = await pathWith(id, branch, itemId);
   if (getState().open?.conversation.id !== id) return;
-  setState({ branching: null, editing: null });
+  branchFrom(null);
   show(path);
   // An address that names a place names it on another path.
   const route = currentRoute();
@@ -51,7 +52,8 @@ export async function goToSibling(place: Place, siblings: readonly Sibling[]): P
 async function follow(branch: number): Promise<void> {
   const { open } = getState();
   if (!open) return;
-  setState((now) => ({ branching: null, editing: null, sent: now.sent + 1 }));
+  branchFrom(null);
+  setState((now) => ({ sent: now.sent + 1 }));
   if (open.branch !== branch) await loadConversation(open.conversation.id, branch);
 }
 
@@ -76,7 +78,34 @@ export async function copyInto(runId: string): Promise<void> {
 }
 
 /** Go on from an answer with the next message; null for the end of the path, as usual. */
-export const branchFrom = (runId: string | null) => setState({ branching: runId, editing: null });
+export function branchFrom(runId: string | null): void {
+  const { open, branching } = getState();
+  // What another tab has kept stays, where this one has nothing to do with it.
+  if (open && (runId || branching)) keepPlace(open.conversation.id, runId ? { runId, branch: open.branch } : null);
+  setState({ branching: runId, editing: null });
+}
+
+/** Edit an own message in its place. */
+export function editMessage(itemId: string): void {
+  branchFrom(null);
+  setState({ editing: itemId });
+}
+
+/** Tell whether the message of a run is among what was fetched. */
+const isHere = (runId: string) =>
+  [...(getState().open?.items.values() ?? [])].some((item) => item.kind === "user_message" && item.runId === runId);
+
+/** Branch again from where the draft of the open conversation was to; without a draft the place is forgotten. */
+export async function returnToPlace(id: string, hasDraft: boolean): Promise<void> {
+  const place = keptPlace(id);
+  const { open } = getState();
+  if (!place || open?.conversation.id !== id) return;
+  if (!hasDraft) return keepPlace(id, null);
+  // At once: what is sent before the path is here goes there, too.
+  setState({ branching: place.runId });
+  if (open.branch !== place.branch) await loadConversation(id, place.branch);
+  while (getState().branching === place.runId && !isHere(place.runId)) if (!(await loadEarlier())) return;
+}
 
 /** Show the path that an item is on; where its branch is not known it is looked for. Returns whether there is such an item. */
 export async function goToItem(itemId: string, known: number | null): Promise<boolean> {
