@@ -63,8 +63,12 @@ class Chat:
 
     async def settled(self, run_id: str) -> Run:
         """Wait for a run to end or to ask something."""
-        await self.follow(run_id)
-        return await self.api.runs.get(ME, run_id)
+        while True:
+            await self.follow(run_id)
+            run = await self.api.runs.get(ME, run_id)
+            # A reader who begins at the first event may see, between two batches, that the run once waited.
+            if run.status in ENDED or run.status == "waiting":
+                return run
 
     async def follow(self, run_id: str, after: int = 0, folded: Folded | None = None) -> Folded:
         """Read the conversation's events until the run ends or asks something."""
