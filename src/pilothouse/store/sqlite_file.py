@@ -99,7 +99,8 @@ class SqliteFile:
         self.path = Path(url.removeprefix(_PREFIX))
         # The only connection, which needs no room on the disk to be opened.
         self._alone = alone
-        self._most_kept = 1 if alone else kept
+        # How many are kept for the next; none once it is closed.
+        self._kept_now = 1 if alone else kept
         self._free: list[Bare] = []
         self._lock = threading.Lock()
 
@@ -113,7 +114,7 @@ class SqliteFile:
     def give_back(self, bare: Bare) -> None:
         """Keep a connection for whoever takes the next one."""
         with self._lock:
-            if len(self._free) < self._most_kept and not bare.driver_connection.in_transaction:
+            if len(self._free) < self._kept_now and not bare.driver_connection.in_transaction:
                 self._free.append(bare)
                 return
         bare.close()
@@ -134,9 +135,9 @@ class SqliteFile:
             yield bare
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that nobody uses, and each of the others when it is given back."""
         with self._lock:
-            free, self._free = self._free, []
+            free, self._free, self._kept_now = self._free, [], 0
         for bare in free:
             bare.close()
 
