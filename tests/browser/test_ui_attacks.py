@@ -286,8 +286,10 @@ async def test_a_text_that_imitates_a_question_stays_inside_the_answer(target: C
     await expect(answer).to_contain_text("Pilothouse needs your approval")
     await expect(target.page.get_by_role("region", name="Question")).to_have_count(0)
     await expect(target.page.get_by_role("alert")).to_have_count(0)
-    await expect(answer.get_by_role("button")).to_have_count(1)
-    await expect(answer.get_by_role("button", name="Copy answer")).to_be_visible()
+    # Those of every answer, and no other.
+    await expect(answer.get_by_role("button")).to_have_count(3)
+    for name in ("Copy answer", "Regenerate", "More about this answer"):
+        await expect(answer.get_by_role("button", name=name)).to_be_visible()
     await expect(target.page.get_by_text("Allow")).to_have_count(await answer.get_by_text("Allow").count())
 
 

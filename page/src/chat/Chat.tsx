@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { lazy, Suspense, useEffect } from "react";
+import { useEffect } from "react";
 import { Dock } from "../approvals/Dock";
 import { Comparison } from "../compare/Comparison";
 import { useComparison } from "../compare/useComparison";
@@ -7,6 +7,7 @@ import { BeforeBranch } from "../branches/BeforeBranch";
 import { BranchBar } from "../branches/BranchBar";
 import { useKeepingLedger } from "../context/useLedger";
 import { Composer } from "../composer/Composer";
+import ReplayView from "../replay/ReplayView";
 import shell from "../shell/App.module.css";
 import { tell } from "../shell/messages";
 import { branchPath, navigate, useRoute } from "../shell/router";
@@ -17,8 +18,6 @@ import { getState, useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { EmptyState } from "./EmptyState";
 import { Timeline } from "./Timeline";
-
-const ReplayView = lazy(() => import("../replay/ReplayView"));
 
 function Missing({ message }: { message: string }) {
   return (
@@ -56,12 +55,7 @@ export function Chat({ itemId }: { itemId: string | null }) {
   if (wanted && problem) return <Missing message={problem} />;
   if (wanted && openId !== wanted) return <Loading />;
   if (isDeleted) return <Missing message="This conversation was deleted." />;
-  if (openId && replay)
-    return (
-      <Suspense fallback={<Loading />}>
-        <ReplayView key={replay.runId} conversationId={openId} {...replay} />
-      </Suspense>
-    );
+  if (openId && replay) return <ReplayView key={replay.runId} conversationId={openId} {...replay} />;
   return (
     <div className={classes.chat} data-column>
       {openId && group ? (
