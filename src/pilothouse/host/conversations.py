@@ -26,11 +26,10 @@ from pilothouse.types.api import (
     PageState,
     SearchResult,
 )
-from pilothouse.types.conversations import Conversation, ConversationSettings, check_numbers
+from pilothouse.types.conversations import Conversation, ConversationSettings, check_numbers, clean_title
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import Conversations, FeedBatch, Runs
 from pilothouse.types.ids import new_id
-from pilothouse.types.titles import clean_title
 from pilothouse.types.tool_names import TOOLS
 from pilothouse.types.usage import ContextLedger
 

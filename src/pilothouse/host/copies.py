@@ -9,13 +9,12 @@ import msgspec
 from pilothouse.host.modes import harmless
 from pilothouse.types import limits
 from pilothouse.types.branch_views import NewCopy
-from pilothouse.types.conversations import Conversation
+from pilothouse.types.conversations import Conversation, clean_title
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.item_data import NoticeData
 from pilothouse.types.items import Item, new_item, patch
 from pilothouse.types.runs import Run
-from pilothouse.types.titles import clean_title
 
 # The code of the notice that says where a conversation came from.
 COPIED = "copied_from"

@@ -8,13 +8,12 @@ from pathlib import Path
 from pilothouse.agent.metering import Meter
 from pilothouse.agent.requests import request_size
 from pilothouse.agent.spending import Purse, estimate
-from pilothouse.types.conversations import Conversation
+from pilothouse.types.conversations import Conversation, clean_title
 from pilothouse.types.items import Item
 from pilothouse.types.messages import Message, ModelRequest, TextBlock
 from pilothouse.types.ports import OpenModel
 from pilothouse.types.records import Records
 from pilothouse.types.stream import Failed, TextDelta
-from pilothouse.types.titles import clean_title
 from pilothouse.types.usage import Used
 
 _PROMPT = (Path(__file__).parent / "title_prompt.md").read_text()

@@ -7,11 +7,11 @@ import logging
 
 from pilothouse.timeline.feed import Feed
 from pilothouse.types.api import TodosFrame, TopicsFrame
+from pilothouse.types.conversations import clean_title
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host_topics import Topics
 from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.records import Records
-from pilothouse.types.titles import clean_title
 from pilothouse.types.todos import TodoList
 from pilothouse.types.topics import Topic, TopicInput, TopicList, TopicPatch, check_description
 

@@ -32,7 +32,7 @@ from pilothouse.store.paths import BranchPath
 from pilothouse.store.portable import Head, LineReader, LineWriter
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
-from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.conversations import Conversation, ConversationSettings, one_line
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.exchange import ImportedConversation
 from pilothouse.types.feed import FeedEvent
@@ -40,7 +40,6 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import encode
 from pilothouse.types.records import Settle
 from pilothouse.types.runs import ACTIVE
-from pilothouse.types.titles import one_line
 
 # Runs work in the database's writer thread, from another one.
 Put = Callable[[Callable[[sa.Connection], Any]], Any]

@@ -1,5 +1,6 @@
 """A conversation and what a person may set for it."""
 
+import re
 from typing import Literal
 
 import msgspec
@@ -7,9 +8,11 @@ import msgspec
 from pilothouse.types import limits
 from pilothouse.types.authority import ChosenMode
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.invisible import whole
 from pilothouse.types.json import Frozen
 from pilothouse.types.selection import Selection
 
+_UNSEEN = r"[\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ue000-\uf8ff]+"
 TitleSource = Literal["none", "first_words", "model", "person"]
 
 
@@ -74,3 +77,18 @@ def check_numbers(settings: ConversationSettings) -> None:
         check_temperature(settings.temperature)
     if settings.max_tokens is not None:
         check_max_tokens(settings.max_tokens)
+
+
+def one_line(title: str) -> str:
+    """Return a title on one line that is not too long, without control characters."""
+    return _bounded(re.sub(r"\s+", " ", re.sub(_UNSEEN, " ", whole(title))).strip())
+
+
+def clean_title(title: str) -> str:
+    """Return a title on one line, without control characters, quotes around it or a final dot."""
+    line = re.sub(r"\s+", " ", re.sub(_UNSEEN, " ", whole(title)).strip()).strip("\"'“”‘’* #").removesuffix(".")
+    return _bounded(line)
+
+
+def _bounded(line: str) -> str:
+    return line if len(line) <= limits.TITLE_CHARS else line[: limits.TITLE_CHARS - 1].rstrip() + "…"

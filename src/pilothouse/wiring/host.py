@@ -57,8 +57,7 @@ from pilothouse.types.ids import new_id
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
-from pilothouse.types.records import KeptResult, QueueLimits
-from pilothouse.wiring.branches import branch_service
+from pilothouse.types.records import KeptResult, QueueLimits, Records
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
@@ -69,6 +68,7 @@ from pilothouse.wiring.servers import Servers
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
+    from pilothouse.types.host_branches import Branches
 
 _log = logging.getLogger(__name__)
 # A server and an heir, which had been a client until the folder's owner ended, take up what died with other processes;
@@ -214,7 +214,7 @@ async def open_host(
             prices_from=prices_from,
             meaning=known.meaning,
             documents=known.documents.held,
-            branches=branch_service,
+            branches=_branches,
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
@@ -227,6 +227,13 @@ async def open_host(
             await _keep_house(stack, base, files, folder_tools, service, settings_changed)
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
+
+
+def _branches(records: Records, host: HostService, dependencies: Dependencies) -> Branches:
+    """Return who answers for branches; loaded when someone asks about them."""
+    from pilothouse.host.branches import BranchService
+
+    return BranchService(records, host, dependencies)
 
 
 def _settings_changed(servers: Servers, meaning: LateMeaning) -> None:
