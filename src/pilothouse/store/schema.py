@@ -189,6 +189,8 @@ processes = sa.Table(
     metadata,
     sa.Column("id", sa.String(80), primary_key=True),
     sa.Column("seen_at", sa.Double, nullable=False),
+    # What it says of itself, as JSON; nothing for one of an earlier release.
+    sa.Column("about", sa.Text),
 )
 
 sessions = sa.Table(

@@ -157,6 +157,7 @@ CREATE TABLE passages (
 CREATE TABLE processes (
 	id VARCHAR(80) NOT NULL, 
 	seen_at DOUBLE NOT NULL, 
+	about TEXT, 
 	PRIMARY KEY (id)
 );
 
