@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.host.active_run import Parts
 from pilothouse.host.dependencies import Dependencies
-from pilothouse.host.engine import DirectEngine, Executor
+from pilothouse.host.engine import DirectEngine, Engine, Execution, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
 from pilothouse.host.service import HostService
@@ -57,6 +57,7 @@ from pilothouse.types.ids import new_id
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
+from pilothouse.types.processes import ProcessRole
 from pilothouse.types.records import KeptResult, QueueLimits, Records
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
@@ -69,11 +70,13 @@ from pilothouse.wiring.servers import Servers
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
     from pilothouse.types.host_branches import Branches
+    from pilothouse.wiring.fleet import Fleet
 
 _log = logging.getLogger(__name__)
 # A server and an heir, which had been a client until the folder's owner ended, take up what died with other processes;
-# a one-shot command minds its own run.
-Role = Literal["server", "heir", "once"]
+# a one-shot command minds its own run. On PostgreSQL a server can be split: into those that serve the page and those
+# that execute runs.
+Role = ProcessRole
 
 
 class OpenHost(NamedTuple):
@@ -168,12 +171,17 @@ def _model_service(home: Home, models: ModelCatalogue, changed: Callable[[], Awa
 
 @asynccontextmanager
 async def open_host(
-    home: Path | None = None, database_url: str | None = None, *, role: Role = "once", brief: bool = False
+    home: Path | None = None,
+    database_url: str | None = None,
+    *,
+    role: Role = "once",
+    brief: bool = False,
+    slots: int | None = None,
 ) -> AsyncGenerator[OpenHost, None]:
     """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it; a `brief` one begins nothing unasked."""
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
     async with AsyncExitStack() as stack:
-        base = await _foundation(stack, home, url, brief=brief)
+        base = await _foundation(stack, home, url, brief=brief, executes_own=role in ("once", "heir"))
         folder, config, authority = base.home, base.config, Authority(base)
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
@@ -187,9 +195,11 @@ async def open_host(
         servers = Servers(base, built_in, folder_tools.server_sandbox, Lazy(lambda: service), learn=not brief)
         stack.push_async_callback(servers.close)
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
-        process = process_name(new_id("p"), one_shot=role != "server")
+        process = process_name(new_id("p"), one_shot=role in ("once", "heir"))
         executor = Executor(msgspec.structs.replace(parts, recall=known.memory.recall), process, titles=not brief)
-        engine = DirectEngine(executor, parts.settings)
+        execution = Execution(executor, parts.settings, slots)
+        fleet = _fleet(url, base, execution, process, role)
+        engine = DirectEngine(execution) if fleet is None else fleet.engine
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes, known.meaning)
         model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
         dependencies = Dependencies(
@@ -219,8 +229,11 @@ async def open_host(
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
         await _share(stack, url, base, known.remembering, service)
-        await _recover(stack, parts, engine, process, alone=url is None, take_over=role != "once")
-        if role == "server":
+        if fleet is None:
+            await _recover(stack, parts, engine, process, take_over=role != "once")
+        else:
+            await fleet.begin(stack, parts)
+        if role not in ("once", "heir"):
             files: dict[str, JsonStore[Any]] = {"models": models.file, "config": config.file, "policy": authority.file}
             known.meaning.begin(stack)
             settings_changed = partial(_settings_changed, servers, known.meaning)
@@ -260,12 +273,20 @@ async def _keep_house(
     watch_files(stack, files, service, settings_changed)
 
 
-async def _recover(
-    stack: AsyncExitStack, parts: Parts, engine: DirectEngine, process: str, *, alone: bool, take_over: bool
-) -> None:
-    """Go on with what was at work when the last process ended, and watch over what is at work now."""
+def _fleet(url: str | None, base: Foundation, execution: Execution, process: str, role: Role) -> Fleet | None:
+    """Return this process's part among those that share a PostgreSQL; a folder has one process alone."""
+    if url is None:
+        return None
+    # Imported only here: SQLite needs none of it.
+    from pilothouse.wiring.fleet import Fleet
+
+    return Fleet(url, base.connections, execution, process, role)
+
+
+async def _recover(stack: AsyncExitStack, parts: Parts, engine: Engine, process: str, *, take_over: bool) -> None:
+    """Go on with what was at work when the last process ended."""
     recovery = Recovery(parts.records, engine, process, parts.settings, parts.feed)
-    await recovery.begin(alone=alone, take_over=take_over)
+    await recovery.begin(take_over=take_over)
     stack.push_async_callback(recovery.end)
     stack.push_async_callback(engine.stop)
 
@@ -278,13 +299,15 @@ def _note(base: Foundation) -> str:
     return note
 
 
-async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None, *, brief: bool) -> Foundation:
+async def _foundation(
+    stack: AsyncExitStack, home: Path | None, url: str | None, *, brief: bool, executes_own: bool
+) -> Foundation:
     folder = open_home(home)
     redactor = Redactor()
     stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
     feed = Feed()
     connections = await _watch_database(stack, url, feed)
-    opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections)
+    opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections, executes_own=executes_own)
     stack.push_async_callback(opened.close)
     config = ConfigService(folder.path, "postgresql" if url else "sqlite")
     secrets = SecretStore(folder.secrets, learn=redactor.learn)
