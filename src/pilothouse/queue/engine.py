@@ -75,8 +75,9 @@ class QueueEngine:
         """Return why nothing is taken from the queue, empty while all is well or nothing is to be taken."""
         return self.manager.trouble if self._worker is not None else ""
 
-    async def begin(self) -> None:
-        """Take jobs from now on."""
+    async def begin(self, registered: Callable[[], Awaitable[object]]) -> None:
+        """Take jobs from now on; `registered` is told when the queue has a name for this process."""
+        self.manager.registered = registered
         await self._app.open_async()
         if self._worker is not None:
             self._working = asyncio.create_task(self._work(self._worker), name="queue")

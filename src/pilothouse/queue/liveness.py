@@ -72,8 +72,9 @@ class Liveness:
 
     async def begin(self) -> None:
         """Say that this process lives, and look after the others from now on."""
-        with contextlib.suppress(psycopg.Error, OSError):
-            await self._beat()
+        # Who is certainly dead leaves at once what it held.
+        with contextlib.suppress(psycopg.Error, OSError, PilothouseError):
+            await self._look(await self.beat())
         self._task = asyncio.create_task(self._keep(), name="liveness")
 
     async def end(self) -> None:
@@ -92,7 +93,7 @@ class Liveness:
             try:
                 # Bounded: a line that is half open says nothing for as long as the system likes.
                 async with asyncio.timeout(limits.LEASE_DEAD):
-                    others = await self._beat()
+                    others = await self.beat()
                 await self._look(others)
             except (psycopg.Error, OSError, PilothouseError) as error:
                 _log.warning("no sign of life could be given: %s", type(error).__name__)
@@ -106,7 +107,8 @@ class Liveness:
                 async with asyncio.timeout(limits.STORE_RETRY):
                     await connection.close()
 
-    async def _beat(self) -> Mapping[str, float | None]:
+    async def beat(self) -> Mapping[str, float | None]:
+        """Say that this process lives; return the signs of the others."""
         if self._connection is None or self._connection.closed:
             self._connection = await self._connect()
         about = msgspec.json.encode(self._about()).decode()

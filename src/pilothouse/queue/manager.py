@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import psycopg
@@ -31,6 +31,8 @@ class SlotManager(JobManager):
         self.taken: set[int] = set()
         self._look: NotificationCallback | None = None
         self.worker_id: int | None = None
+        # Told when the queue has a name for this process.
+        self.registered: Callable[[], Awaitable[object]] = _nobody
         # Why nothing is taken from the queue, in a few words; empty while it is.
         self.trouble = "it has not begun yet"
 
@@ -41,6 +43,8 @@ class SlotManager(JobManager):
 
     async def register_worker(self) -> int:
         self.worker_id = await super().register_worker()
+        # Before it takes anything: whoever takes over from this process must know what the queue calls it.
+        await self.registered()
         return self.worker_id
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
@@ -97,7 +101,7 @@ class SlotManager(JobManager):
         # Here and not where the worker begins: it may have been paused for so long that it was removed.
         try:
             if self.worker_id is not None and not await self._is_registered(self.worker_id):
-                self.worker_id = await super().register_worker()
+                await self.register_worker()
             else:
                 await super().update_heartbeat(self.worker_id or worker_id)
         except AWAY as error:
@@ -124,6 +128,10 @@ class SlotManager(JobManager):
             _log.warning("%s: %s", what, type(error.__cause__ or error).__name__)
         self.trouble = "the database does not answer"
         await asyncio.sleep(limits.STORE_RETRY)
+
+
+async def _nobody() -> None:
+    return None
 
 
 def _is_gone(error: BaseException) -> bool:

@@ -37,7 +37,10 @@ _FORGOTTEN = Statement(
     "AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.conversation_id = r.conversation_id AND o.branch = r.branch "
     "AND o.status IN ('running', 'waiting', 'interrupted')) LIMIT 500"
 )
-_LEFT_BEHIND = Statement("DELETE FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = :worker")
+# Also by the conversations whose runs it held: a process of an earlier release had no name in the queue.
+_LEFT_BEHIND = Statement(
+    "DELETE FROM procrastinate_jobs WHERE status = 'doing' AND (worker_id = :worker OR lock = ANY(:locks))"
+)
 _NOBODYS = Statement(
     "DELETE FROM procrastinate_jobs WHERE status = 'doing' AND (worker_id IS NULL OR worker_id IN "
     "(SELECT id FROM procrastinate_workers WHERE last_heartbeat < now() - make_interval(secs => :seconds)))"
@@ -64,10 +67,10 @@ def defer_forgotten(connection: Connection, before: float) -> None:
         defer(connection, forgotten)
 
 
-def drop_of(connection: Connection, worker: int | None) -> None:
-    """Remove the jobs that a worker had taken; it is dead, and what it leaves has new ones."""
-    if worker is not None:
-        _LEFT_BEHIND.run(connection, {"worker": worker})
+def drop_of(connection: Connection, worker: int | None, held: Sequence[Run]) -> None:
+    """Remove the jobs that a worker had taken, and those of runs it held: it is dead, and they get new ones."""
+    locks = [lock for run in held for lock in (run.conversation_id, f"{run.conversation_id}/{run.id}")]
+    _LEFT_BEHIND.run(connection, {"worker": worker, "locks": locks})
 
 
 def drop_nobodys(connection: Connection, seconds: float) -> None:

@@ -34,17 +34,17 @@ def take_over(tx: Transaction, process: str, rule: Settle) -> list[Run]:
     held = [rows.run_decoder.decode(body) for body in _HELD.column(tx.connection, {"process": process})]
     if shared:
         tx.hold_all({run.conversation_id for run in held})
-        _drop_jobs(tx.connection, process)
+        _drop_jobs(tx.connection, process, held)
     taken = [changes.settle_run(tx, run.id, rule) for run in sorted(held, key=lambda run: (run.created_at, run.id))]
     _FORGET.run(tx.connection, {"process": process})
     return [run for run in taken if run is not None]
 
 
-def _drop_jobs(connection: Connection, process: str) -> None:
+def _drop_jobs(connection: Connection, process: str, held: Sequence[Run]) -> None:
     from pilothouse.store import jobs
 
     about = about_of(_ABOUT.first(connection, {"process": process}))
-    jobs.drop_of(connection, about.worker if about is not None else None)
+    jobs.drop_of(connection, about.worker if about is not None else None, held)
 
 
 def processes(connection: Connection) -> Sequence[ProcessView]:

@@ -55,7 +55,7 @@ class Fleet:
         stack.push_async_callback(liveness.end)
         stack.push_async_callback(self.engine.stop)
         if self._queue is not None:
-            await self._queue.begin()
+            await self._queue.begin(liveness.beat)
         return liveness
 
     async def _taken(self, is_read: Callable[[str], bool], run: Run) -> None:

@@ -128,7 +128,7 @@ RECALL_ALIKE = 10
 LEASE_RENEW = 1.5
 LEASE_DEAD = 8.0
 # A worker that told the queue nothing for so long has no jobs any more; its process is long taken for dead by then.
-WORKER_QUIET = 60.0
+WORKER_QUIET = 20.0
 # How often a worker looks for jobs that nobody told it of.
 QUEUE_POLL = 2.0
 # And for what is queued without a job: a process of an earlier release may have queued it.
