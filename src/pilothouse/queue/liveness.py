@@ -18,7 +18,7 @@ import psycopg
 
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.processes import ProcessAbout
+from pilothouse.types.processes import ProcessAbout, about_of
 from pilothouse.types.records import Records, Settle
 from pilothouse.types.runs import Run
 
@@ -29,9 +29,9 @@ _BEAT = (
 )
 # Also those who hold runs and never said that they live. What is written to try the database is no process.
 _OTHERS = (
-    "SELECT id, seen_at FROM processes WHERE id NOT IN (%(id)s, 'ready') UNION SELECT DISTINCT process, NULL::float8 "
-    "FROM runs WHERE status = 'running' AND process IS NOT NULL AND process <> %(id)s "
-    "AND process NOT IN (SELECT id FROM processes)"
+    "SELECT id, seen_at, about FROM processes WHERE id NOT IN (%(id)s, 'ready') "
+    "UNION SELECT DISTINCT process, NULL::float8, NULL FROM runs WHERE status = 'running' "
+    "AND process IS NOT NULL AND process <> %(id)s AND process NOT IN (SELECT id FROM processes)"
 )
 
 
@@ -67,6 +67,8 @@ class Liveness:
         # What was seen of others, and since when it has been the same by our own clock.
         self._signs: dict[str, tuple[float | None, float]] = {}
         self._forgotten_at = 0.0
+        # What the others said of themselves, at the last look.
+        self.others: Mapping[str, ProcessAbout] = {}
         # How many runs were taken over from others.
         self.taken_over = 0
 
@@ -114,7 +116,10 @@ class Liveness:
         about = msgspec.json.encode(self._about()).decode()
         await self._connection.execute(_BEAT, {"id": self._process, "now": time.time(), "about": about})
         found = await self._connection.execute(_OTHERS, {"id": self._process})
-        return {process: seen for process, seen in await found.fetchall()}
+        signs = await found.fetchall()
+        said = {process: about_of(about) for process, _, about in signs}
+        self.others = {process: about for process, about in said.items() if about is not None}
+        return {process: seen for process, seen, _ in signs}
 
     async def _look(self, others: Mapping[str, float | None]) -> None:
         still = self._still(others)

@@ -13,7 +13,7 @@ from procrastinate.jobs import DeleteJobCondition, Job, Notification, Status
 from procrastinate.manager import JobManager, NotificationCallback
 
 from pilothouse.types import limits
-from pilothouse.types.queue import MESSAGES, TASKS
+from pilothouse.types.queue import MESSAGES, TASKS, queue_at
 
 _log = logging.getLogger(__name__)
 # The worker asks as if someone had told it of a job.
@@ -24,9 +24,10 @@ AWAY = (exceptions.ConnectorException, psycopg.Error, OSError)
 class SlotManager(JobManager):
     """Takes jobs while there are slots, the last of them for messages only; waits for a database that is away."""
 
-    def __init__(self, connector: Any, slots: Callable[[], int]) -> None:
+    def __init__(self, connector: Any, slots: Callable[[], int], process: str) -> None:
         super().__init__(connector)
         self._slots = slots
+        self._own = queue_at(process)
         # Jobs that were taken and are not finished, by their number.
         self.taken: set[int] = set()
         self._look: NotificationCallback | None = None
@@ -53,7 +54,8 @@ class SlotManager(JobManager):
             return None
         # The last slot is kept for messages: a person does not wait until a task has ended. Whoever has but one slot
         # takes both.
-        wanted = [MESSAGES.name] if free == 1 < self._slots() else [MESSAGES.name, TASKS.name]
+        tasks = [] if free == 1 < self._slots() else [TASKS.name]
+        wanted = [self._own, MESSAGES.name, *tasks]
         try:
             # Not the number that the worker knows: a process that was paused is registered anew.
             job = await super().fetch_job(wanted, self.worker_id or worker_id)

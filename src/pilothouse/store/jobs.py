@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pilothouse.store import rows
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.types.json import encode
-from pilothouse.types.queue import GO_ON, queue_of
+from pilothouse.types.queue import AT, GO_ON, MESSAGES, queue_of
 from pilothouse.types.runs import Run
 
 # The run that was queued first, of each of these conversations that has no job waiting already. Whoever takes that one
@@ -47,6 +47,13 @@ _NOBODYS = Statement(
 )
 
 
+# What only one process could do, and that one is gone.
+_RELEASE = Statement(
+    "UPDATE procrastinate_jobs SET queue_name = :queue, args = args - 'declined' WHERE status = 'todo' "
+    "AND queue_name LIKE :placed AND substr(queue_name, :after) NOT IN (SELECT id FROM processes)"
+)
+
+
 def defer(connection: Connection, conversations: Collection[str]) -> None:
     """Have someone go on with these conversations, those of them where something is queued."""
     found = _FIRST.column(connection, {"ids": sorted(conversations)})
@@ -76,6 +83,11 @@ def drop_of(connection: Connection, worker: int | None, held: Sequence[Run]) -> 
 def drop_nobodys(connection: Connection, seconds: float) -> None:
     """Remove the jobs of workers that are gone, or said nothing for so long."""
     _NOBODYS.run(connection, {"seconds": seconds})
+
+
+def release_placed(connection: Connection) -> None:
+    """Let any process take what waits for one that is gone."""
+    _RELEASE.run(connection, {"queue": MESSAGES.name, "placed": f"{AT}%", "after": len(AT) + 1})
 
 
 def _runs(bodies: Sequence[bytes]) -> list[Run]:

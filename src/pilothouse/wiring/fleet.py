@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from importlib.metadata import version
 from socket import gethostname
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 
 from pilothouse.host.active_run import Parts
 from pilothouse.host.engine import DirectEngine, Execution
 from pilothouse.host.recovery import is_dead, settling
-from pilothouse.queue.engine import QueueEngine
+from pilothouse.queue.engine import Connecting, QueueEngine
 from pilothouse.queue.liveness import Liveness, Survivors
 from pilothouse.store import postgres
 from pilothouse.store.connections import Connections
+from pilothouse.types import limits
 from pilothouse.types.processes import ProcessAbout, ProcessRole
 from pilothouse.types.runs import Run
 
@@ -26,19 +29,33 @@ from pilothouse.types.runs import Run
 TAKES = {"server": True, "worker": True, "web": False}
 
 
+class Here(NamedTuple):
+    """What can be done only in this process, or not at all."""
+
+    # The conversations whose terminals and background commands run here.
+    terminals: Callable[[], Sequence[str]]
+    # The folder that a conversation works in.
+    folder_of: Callable[[str], Awaitable[str | None]]
+
+
 class Fleet:
     """The engine of a process on a shared database, and how the others know of it."""
 
     def __init__(
-        self, url: str, connections: Connections, execution: Execution, process: str, role: ProcessRole
+        self, url: str, connections: Connections, execution: Execution, process: str, role: ProcessRole, here: Here
     ) -> None:
+        self._here = here
         self._line = postgres.line_to(url)
         self._connections = connections
         self._execution = execution
         self._process = process
         self._role = role
         self._began = time.time()
-        self._queue = QueueEngine(self._line, self._limit, execution, takes=TAKES[role]) if role in TAKES else None
+        self._liveness: Liveness | None = None
+        connecting = Connecting(self._line, self._limit)
+        self._queue = (
+            QueueEngine(connecting, execution, process, self._place, takes=TAKES[role]) if role in TAKES else None
+        )
         # A command executes what it queues itself: whoever started it waits for that.
         self.engine: QueueEngine | DirectEngine = self._queue or DirectEngine(execution)
 
@@ -50,7 +67,7 @@ class Fleet:
             taken=partial(self._taken, parts.feed.is_read),
             looks_for_forgotten=TAKES.get(self._role, False),
         )
-        liveness = Liveness(self._connect, parts.records, self._process, self._about, survivors)
+        liveness = self._liveness = Liveness(self._connect, parts.records, self._process, self._about, survivors)
         await liveness.begin()
         stack.push_async_callback(liveness.end)
         stack.push_async_callback(self.engine.stop)
@@ -63,6 +80,21 @@ class Fleet:
         if self._queue is None and is_read(run.conversation_id):
             await self.engine.start(run.conversation_id)
 
+    async def _place(self, conversation_id: str, declined: Sequence[str]) -> str | None:
+        """Return who must go on with a conversation: who has its terminal, or its folder if this machine does not."""
+        others = {} if self._liveness is None else self._liveness.others
+        able = {name: about for name, about in others.items() if about.slots and name not in declined}
+        if not able:
+            return None
+        with_terminal = next((name for name, about in able.items() if conversation_id in about.terminals), None)
+        if with_terminal is not None or conversation_id in self._here.terminals():
+            return with_terminal
+        folder = await self._here.folder_of(conversation_id)
+        if folder is None or await asyncio.to_thread(os.path.isdir, folder):
+            return None
+        # Nobody knows who has it; whoever is asked last says that it is not there.
+        return next((name for name, about in able.items() if about.programs), None)
+
     def _about(self) -> ProcessAbout:
         takes = self._queue is not None and TAKES[self._role]
         return ProcessAbout(
@@ -73,6 +105,7 @@ class Fleet:
             host=gethostname(),
             version=version("pilothouse"),
             started_at=self._began,
+            terminals=tuple(self._here.terminals()[: limits.TERMINALS_RUNNING]),
             worker=self._queue.manager.worker_id if self._queue is not None else None,
         )
 
