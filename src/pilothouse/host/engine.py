@@ -150,10 +150,12 @@ class Executor:
 class DirectEngine:
     """Executes runs as tasks of this process."""
 
-    def __init__(self, executor: Executor, settings: Callable[[], Settings] = Settings) -> None:
+    def __init__(
+        self, executor: Executor, settings: Callable[[], Settings] = Settings, slots: int | None = None
+    ) -> None:
         self._executor = executor
         self._settings = settings
-        self._slots = Slots(lambda: settings().runs_at_once, self._begin)
+        self._slots = Slots(lambda: slots or settings().runs_at_once, self._begin)
         self._titling = asyncio.Semaphore(limits.TITLES_AT_ONCE)
         self._telling: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -212,6 +214,16 @@ class DirectEngine:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
+
+
+class NoEngine:
+    """Executes nothing: what is queued waits for a worker."""
+
+    async def start(self, conversation_id: str) -> None:
+        """Leave it to a worker, which finds it in the queue."""
+
+    async def stop(self) -> None:
+        """Return: nothing runs here."""
 
 
 class Slots:
