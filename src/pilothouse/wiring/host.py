@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.host.active_run import Parts
 from pilothouse.host.dependencies import Dependencies
-from pilothouse.host.engine import DirectEngine, Engine, Executor, NoEngine
+from pilothouse.host.engine import DirectEngine, Engine, Execution, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
 from pilothouse.host.service import HostService
@@ -58,6 +58,7 @@ from pilothouse.types.ids import new_id
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
+from pilothouse.types.processes import ProcessRole
 from pilothouse.types.records import KeptResult, QueueLimits, Records
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
@@ -70,13 +71,13 @@ from pilothouse.wiring.servers import Servers
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
     from pilothouse.types.host_branches import Branches
+    from pilothouse.wiring.fleet import Fleet
 
 _log = logging.getLogger(__name__)
-# A server serves the page and executes runs; of several processes on one database, "web" does the one, "worker" the
-# other. An heir had been a client until the folder's owner ended. All that execute take up what died with other
-# processes; a one-shot command minds its own run.
-Role = Literal["server", "web", "worker", "heir", "once"]
-_TAKES_OVER: frozenset[Role] = frozenset({"server", "worker", "heir"})
+# A server serves the page and executes runs; on PostgreSQL it can be split into "web", which does the one, and
+# "worker", which does the other. An heir had been a client until the folder's owner ended. All that execute take up
+# what died with other processes; a one-shot command minds its own run.
+Role = ProcessRole
 _SERVES: frozenset[Role] = frozenset({"server", "web", "worker"})
 
 
@@ -190,7 +191,7 @@ async def open_host(
     # A process that only serves the page starts no local servers and no terminals.
     programs = role != "web"
     async with AsyncExitStack() as stack:
-        base = await _foundation(stack, home, url, brief=brief)
+        base = await _foundation(stack, home, url, brief=brief, executes_own=role not in _SERVES)
         folder, config, authority = base.home, base.config, Authority(base)
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
@@ -208,15 +209,20 @@ async def open_host(
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
         process = process_name(new_id("p"), one_shot=role not in _SERVES)
         executor = Executor(msgspec.structs.replace(parts, recall=known.memory.recall), process, titles=not brief)
-        engine: Engine = NoEngine() if role == "web" else DirectEngine(executor, parts.settings, slots)
+        execution = Execution(executor, parts.settings, slots)
+        fleet = _fleet(url, base, execution, process, role)
+        engine: Engine = DirectEngine(execution) if fleet is None else fleet.engine
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes, known.meaning)
         model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
-        made = _Made(base, known, folder_tools, authority, models, servers)
+        made = _Made(base, known, folder_tools, authority, models, servers, fleet)
         dependencies = _dependencies(made, settings, model_service, built_in)
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
         await _share(stack, url, base, known.remembering, service)
-        await _recover(stack, parts, engine, process, alone=url is None, take_over=role in _TAKES_OVER)
+        if fleet is None:
+            await _recover(stack, parts, engine, process, take_over=role != "once")
+        else:
+            await fleet.begin(stack, parts)
         if role in _SERVES:
             await _keep_house(stack, made, service, works=role != "web")
         servers.begin()
@@ -232,6 +238,7 @@ class _Made(NamedTuple):
     authority: Authority
     models: ModelCatalogue
     servers: Servers
+    fleet: Fleet | None
 
 
 def _dependencies(made: _Made, settings: _Settings, model_service: ModelService, built_in: BuiltIns) -> Dependencies:
@@ -260,6 +267,7 @@ def _dependencies(made: _Made, settings: _Settings, model_service: ModelService,
         meaning=known.meaning,
         documents=known.documents.held,
         branches=_branches,
+        why_not_working=partial(_why_not_working, made.fleet),
     )
 
 
@@ -268,6 +276,10 @@ def _branches(records: Records, host: HostService, dependencies: Dependencies) -
     from pilothouse.host.branches import BranchService
 
     return BranchService(records, host, dependencies)
+
+
+def _why_not_working(fleet: Fleet | None) -> str:
+    return fleet.trouble if fleet is not None else ""
 
 
 def _settings_changed(servers: Servers, meaning: LateMeaning) -> None:
@@ -305,12 +317,20 @@ async def _keep_house(stack: AsyncExitStack, made: _Made, service: HostService, 
     watch_files(stack, files, service, partial(_settings_changed, made.servers, known.meaning))
 
 
-async def _recover(
-    stack: AsyncExitStack, parts: Parts, engine: Engine, process: str, *, alone: bool, take_over: bool
-) -> None:
-    """Go on with what was at work when the last process ended, and watch over what is at work now."""
+def _fleet(url: str | None, base: Foundation, execution: Execution, process: str, role: Role) -> Fleet | None:
+    """Return this process's part among those that share a PostgreSQL; a folder has one process alone."""
+    if url is None:
+        return None
+    # Imported only here: SQLite needs none of it.
+    from pilothouse.wiring.fleet import Fleet
+
+    return Fleet(url, base.connections, execution, process, role)
+
+
+async def _recover(stack: AsyncExitStack, parts: Parts, engine: Engine, process: str, *, take_over: bool) -> None:
+    """Go on with what was at work when the last process ended."""
     recovery = Recovery(parts.records, engine, process, parts.settings, parts.feed)
-    await recovery.begin(alone=alone, take_over=take_over)
+    await recovery.begin(take_over=take_over)
     stack.push_async_callback(recovery.end)
     stack.push_async_callback(engine.stop)
 
@@ -323,13 +343,15 @@ def _note(base: Foundation) -> str:
     return note
 
 
-async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None, *, brief: bool) -> Foundation:
+async def _foundation(
+    stack: AsyncExitStack, home: Path | None, url: str | None, *, brief: bool, executes_own: bool
+) -> Foundation:
     folder = open_home(home)
     redactor = Redactor()
     stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
     feed = Feed()
     connections = await _watch_database(stack, url, feed)
-    opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections)
+    opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections, executes_own=executes_own)
     stack.push_async_callback(opened.close)
     config = ConfigService(folder.path, "postgresql" if url else "sqlite")
     secrets = SecretStore(folder.secrets, learn=redactor.learn)

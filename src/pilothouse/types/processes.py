@@ -1,0 +1,33 @@
+"""The processes that share a database: what each says of itself."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pilothouse.types.json import Frozen
+
+ProcessRole = Literal["server", "web", "worker", "heir", "once"]
+
+
+class ProcessAbout(Frozen, frozen=True):
+    """What a process says of itself with each sign of life."""
+
+    role: ProcessRole
+    # How many runs it works on at once, and how many it does now.
+    slots: int = 0
+    at_work: int = 0
+    # Whether it starts programs: local MCP servers, commands and terminals.
+    programs: bool = True
+    host: str = ""
+    version: str = ""
+    started_at: float = 0.0
+    # What the queue calls it; a process that takes no jobs has none.
+    worker: int | None = None
+
+
+class ProcessView(Frozen, frozen=True):
+    """A process, and when it last gave a sign of life by its own clock; an earlier release says nothing of itself."""
+
+    id: str
+    seen_at: float
+    about: ProcessAbout | None = None
