@@ -59,6 +59,11 @@ class Fleet:
         # A command executes what it queues itself: whoever started it waits for that.
         self.engine: QueueEngine | DirectEngine = self._queue or DirectEngine(execution)
 
+    @property
+    def trouble(self) -> str:
+        """Return why nothing is taken from the queue, in a sentence for anyone; empty while all is well."""
+        return self._queue.trouble if self._queue is not None else ""
+
     async def begin(self, stack: AsyncExitStack, parts: Parts) -> Liveness:
         """Take part from now on, and stop at the end: first the work, then the signs of life."""
         survivors = Survivors(

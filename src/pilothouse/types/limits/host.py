@@ -329,6 +329,8 @@ OPEN_CODES = 32
 TLS_FILE_BYTES = 1_000_000
 SESSION_DAYS = 90
 DEFAULT_PORT = 7420
+# Where a worker says whether it lives; it serves no page, and stands beside a server on the same machine.
+WORKER_PORT = 7460
 # Ports tried after the default one when it is taken.
 PORT_TRIES = 20
 # Looking for local model servers must not delay the page.
@@ -420,5 +422,5 @@ PULSE_PATIENCE = 4.0
 # When a program ends, its threads have this long to finish; then their connections are cut.
 DATABASE_CLOSE = 3.0
 # A balancer's own patience is a few seconds; who asks more often than READY_FRESH gets the same answer.
-READY_PATIENCE = 4.0
+READY_PATIENCE = 2.0
 READY_FRESH = 1.0
