@@ -23,8 +23,15 @@ for _name in ("procrastinate", "psycopg.pool"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 # Sets the limits of a new connection.
 Limit: TypeAlias = Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]]
-# Returns which other process must go on with a conversation, of those that have not declined; None for this one.
-Place: TypeAlias = Callable[[str, Sequence[str]], Awaitable[str | None]]
+
+
+class Placing(NamedTuple):
+    """Where conversations are gone on with."""
+
+    # Returns which other process must do it, of those that have not declined; None for this one.
+    other: Callable[[str, Sequence[str]], Awaitable[str | None]]
+    # Told when something was done here.
+    done: Callable[[], Awaitable[None]]
 
 
 class Connecting(NamedTuple):
@@ -32,6 +39,8 @@ class Connecting(NamedTuple):
 
     line: str
     limit: Limit
+
+
 # Who waits for a slot, first to last; a conversation at work waits for itself.
 _LINE = (
     "SELECT t.lock FROM procrastinate_jobs t WHERE t.status = 'todo' AND NOT EXISTS "
@@ -49,11 +58,11 @@ class QueueEngine:
     """Takes jobs as there are slots and executes the next run of their conversations; a page's process takes none."""
 
     def __init__(
-        self, connecting: Connecting, execution: Execution, process: str, place: Place, *, takes: bool
+        self, connecting: Connecting, execution: Execution, process: str, placing: Placing, *, takes: bool
     ) -> None:
         self._execution = execution
         self._process = process
-        self._place = place
+        self._placing = placing
         connector = PsycopgConnector(
             conninfo=connecting.line,
             min_size=1,
@@ -105,16 +114,17 @@ class QueueEngine:
                 await asyncio.sleep(limits.STORE_RETRY)
 
     async def _go_on(self, conversation_id: str, declined: Sequence[str] = ()) -> None:
-        other = await self._place(conversation_id, declined)
+        other = await self._placing.other(conversation_id, declined)
         if other is None:
             await self._execution.go_on(conversation_id)
+            await self._placing.done()
         else:
-            await self._hand_over(conversation_id, other, [*declined, self._process])
+            await self._hand_over(conversation_id, other, (*declined, self._process))
 
-    async def _hand_over(self, conversation_id: str, process: str, declined: list[str]) -> None:
+    async def _hand_over(self, conversation_id: str, process: str, declined: Sequence[str]) -> None:
         """Let another process do it; it comes before what is queued in the conversation later."""
         job = self._app.configure_task(GO_ON, queue=queue_at(process), lock=conversation_id, priority=MESSAGES.priority)
-        await job.defer_async(conversation_id=conversation_id, declined=declined)
+        await job.defer_async(conversation_id=conversation_id, declined=[*declined])
 
     async def start(self, conversation_id: str) -> None:
         """Do nothing: what was queued got its job in the same transaction."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,7 +18,7 @@ import psycopg
 from pilothouse.host.active_run import Parts
 from pilothouse.host.engine import DirectEngine, Execution
 from pilothouse.host.recovery import is_dead, settling
-from pilothouse.queue.engine import Connecting, QueueEngine
+from pilothouse.queue.engine import Connecting, Placing, QueueEngine
 from pilothouse.queue.liveness import Liveness, Survivors
 from pilothouse.store import postgres
 from pilothouse.store.connections import Connections
@@ -48,13 +49,17 @@ class Fleet:
         self._line = postgres.line_to(url)
         self._connections = connections
         self._execution = execution
+        # What the others were told last of the terminals here.
+        self._told: Sequence[str] = ()
         self._process = process
         self._role = role
         self._began = time.time()
         self._liveness: Liveness | None = None
         connecting = Connecting(self._line, self._limit)
         self._queue = (
-            QueueEngine(connecting, execution, process, self._place, takes=TAKES[role]) if role in TAKES else None
+            QueueEngine(connecting, execution, process, Placing(self._place, self._done), takes=TAKES[role])
+            if role in TAKES
+            else None
         )
         # A command executes what it queues itself: whoever started it waits for that.
         self.engine: QueueEngine | DirectEngine = self._queue or DirectEngine(execution)
@@ -100,7 +105,14 @@ class Fleet:
         # Nobody knows who has it; whoever is asked last says that it is not there.
         return next((name for name, about in able.items() if about.programs), None)
 
+    async def _done(self) -> None:
+        """Tell the others at once of a terminal that was opened here: the next message must come here, too."""
+        if self._liveness is not None and self._here.terminals() != self._told:
+            with contextlib.suppress(psycopg.Error, OSError):
+                await self._liveness.beat()
+
     def _about(self) -> ProcessAbout:
+        self._told = self._here.terminals()
         takes = self._queue is not None and TAKES[self._role]
         return ProcessAbout(
             role=self._role,
@@ -110,7 +122,7 @@ class Fleet:
             host=gethostname(),
             version=version("pilothouse"),
             started_at=self._began,
-            terminals=tuple(self._here.terminals()[: limits.TERMINALS_RUNNING]),
+            terminals=tuple(self._told[: limits.TERMINALS_RUNNING]),
             worker=self._queue.manager.worker_id if self._queue is not None else None,
         )
 

@@ -210,7 +210,7 @@ async def open_host(
         process = process_name(new_id("p"), one_shot=role not in _SERVES)
         executor = Executor(msgspec.structs.replace(parts, recall=known.memory.recall), process, titles=not brief)
         execution = Execution(executor, parts.settings, slots)
-        fleet = _fleet(url, base, execution, process, role)
+        fleet = _fleet(url, base, execution, process, role, folder_tools)
         engine: Engine = DirectEngine(execution) if fleet is None else fleet.engine
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes, known.meaning)
         model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
@@ -317,14 +317,19 @@ async def _keep_house(stack: AsyncExitStack, made: _Made, service: HostService, 
     watch_files(stack, files, service, partial(_settings_changed, made.servers, known.meaning))
 
 
-def _fleet(url: str | None, base: Foundation, execution: Execution, process: str, role: Role) -> Fleet | None:
+def _fleet(
+    url: str | None, base: Foundation, execution: Execution, process: str, role: Role, folder_tools: FolderTools
+) -> Fleet | None:
     """Return this process's part among those that share a PostgreSQL; a folder has one process alone."""
     if url is None:
         return None
     # Imported only here: SQLite needs none of it.
-    from pilothouse.wiring.fleet import Fleet
+    from pilothouse.wiring.fleet import Fleet, Here
 
-    return Fleet(url, base.connections, execution, process, role)
+    async def folder_of(conversation_id: str) -> str | None:
+        return (await base.opened.store.settings(conversation_id)).working_directory
+
+    return Fleet(url, base.connections, execution, process, role, Here(folder_tools.with_terminals, folder_of))
 
 
 async def _recover(stack: AsyncExitStack, parts: Parts, engine: Engine, process: str, *, take_over: bool) -> None:
