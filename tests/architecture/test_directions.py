@@ -35,6 +35,8 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     # Files that strangers wrote are read in a helper process.
     "documents": {"helper", "types"},
     "store": RING,
+    # The queue on PostgreSQL; who executes is a port.
+    "queue": {"types"},
     "tools": RING | {"helper"},
     "timeline": {"types"},
     "host": {"agent", "json_schema", "timeline", "types"},

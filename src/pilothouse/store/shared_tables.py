@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pilothouse.store.statements import Connection, Statement
 
+_IS_THERE = Statement("SELECT CAST(to_regclass(:name) AS text)")
 # A conversation has at most one job that nobody has taken: whoever would add another looks here.
 _WAITING_JOBS = "CREATE INDEX pilothouse_waiting_jobs ON procrastinate_jobs (lock) WHERE status = 'todo'"
 # The settings that are files on one machine: policy.json, config.json, models.json. The version grows with each write.
@@ -18,10 +19,23 @@ _SECRETS = (
 )
 
 
-def statements() -> Iterator[str]:
-    """Return what makes these tables."""
+def make(connection: Connection) -> None:
+    """Make these tables, those that are not there: a copy that is read back leaves the queue where it is."""
     # Imported only here: SQLite needs none of it, and a start that makes no tables neither.
     from procrastinate.schema import SchemaManager
 
-    yield SchemaManager.get_schema()
-    yield from (_WAITING_JOBS, _SETTINGS, _SECRETS)
+    made = {
+        "procrastinate_jobs": SchemaManager.get_schema(),
+        "pilothouse_waiting_jobs": _WAITING_JOBS,
+        "shared_settings": _SETTINGS,
+        "shared_secrets": _SECRETS,
+    }
+    for name, statement in made.items():
+        if _IS_THERE.first(connection, {"name": name}) is None:
+            connection.exec_driver_sql(statement.replace("%", "%%"))
+
+
+def empty(connection: Connection) -> None:
+    """Take everything out of the queue: what a copy brings has nothing in it."""
+    if _IS_THERE.first(connection, {"name": "procrastinate_jobs"}) is not None:
+        connection.exec_driver_sql("DELETE FROM procrastinate_jobs")

@@ -29,7 +29,6 @@ from pilothouse.types.items import Call, Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.paging import Page
 from pilothouse.types.ports import Part
-from pilothouse.types.processes import ProcessView
 from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run, RunStatus
 from pilothouse.types.todos import TodoList
@@ -38,6 +37,7 @@ from pilothouse.types.usage import DaySpending, RequestUsage, UsageRows, Used
 
 if TYPE_CHECKING:
     from pilothouse.types.branch_views import BranchNode
+    from pilothouse.types.processes import ProcessView
 
 
 class QueueLimits(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -58,7 +58,6 @@ from pilothouse.types.ids import new_id
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
-from pilothouse.types.processes import ProcessRole
 from pilothouse.types.records import KeptResult, QueueLimits, Records
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
@@ -77,7 +76,7 @@ _log = logging.getLogger(__name__)
 # A server serves the page and executes runs; on PostgreSQL it can be split into "web", which does the one, and
 # "worker", which does the other. An heir had been a client until the folder's owner ended. All that execute take up
 # what died with other processes; a one-shot command minds its own run.
-Role = ProcessRole
+Role = Literal["server", "web", "worker", "heir", "once"]
 _SERVES: frozenset[Role] = frozenset({"server", "web", "worker"})
 
 
