@@ -11,6 +11,7 @@ from sqlalchemy import event as sa_event
 from pilothouse.store.connections import Connections
 from pilothouse.store.faults import alchemy_errors
 from pilothouse.store.nul_characters import clean_parameters
+from pilothouse.store.statements import one_by_one
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
@@ -82,9 +83,15 @@ def make_engine(url: str, pool_size: int, connections: Connections) -> sa.Engine
     sa_event.listen(engine, "do_connect", lambda *_how: connections.check())
     sa_event.listen(engine, "connect", _limit)
     sa_event.listen(engine, "before_cursor_execute", clean_parameters, retval=True)
+    sa_event.listen(engine, "before_cursor_execute", _wait_for_each)
     sa_event.listen(engine, "checkin", _used)
     sa_event.listen(engine, "checkout", lambda connection, record, _proxy: _try(engine, connection, record))
     return engine
+
+
+def _wait_for_each(connection: sa.Connection, *_what: object) -> None:
+    """Have SQLAlchemy find the answer to what it executes: it looks for it at once."""
+    one_by_one(connection.connection.driver_connection)
 
 
 def _used(_connection: object, record: ConnectionPoolEntry) -> None:

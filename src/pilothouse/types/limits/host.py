@@ -406,6 +406,17 @@ DATABASE_RESTED = 1.0
 PULSE_EVERY = 2.0
 # It answers within milliseconds. After this on an old connection, and again on a new one, it is taken to hang.
 PULSE_PATIENCE = 4.0
+# Transactions that write at once, and reads: each waits for answers most of its time. So many connections are kept for
+# each process, and PostgreSQL takes a hundred as it is installed.
+DATABASE_WRITERS = 8
+DATABASE_READERS = 8
+# A transaction of several conversations waits this long for a row that someone else has; then each has one of its own,
+# so that only those wait which must.
+DATABASE_LOCK_SHARED = 0.25
+# Runs whose conversation the store remembers, so that their ends share transactions with others.
+RUNS_PLACED = 10_000
+# What PostgreSQL undid because others were in the way is done again so many times.
+WRITE_AGAIN = 3
 # When a program ends, its threads have this long to finish; then their connections are cut.
 DATABASE_CLOSE = 3.0
 # A balancer's own patience is a few seconds; who asks more often than READY_FRESH gets the same answer.
