@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import msgspec
 
@@ -196,14 +196,19 @@ class Writer:
     def _begin(self) -> None:
         """Have one more at work, if there may be more."""
         if self._queue and len(self._tasks) < self._database.writers:
-            task = asyncio.create_task(self._drain(), name="store-writer")
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._tasks.add(asyncio.create_task(self._work(), name="store-writer"))
 
     async def flush(self) -> None:
         """Wait until everything queued so far is written or refused."""
         while self._tasks:
             await asyncio.wait(self._tasks)
+
+    async def _work(self) -> None:
+        try:
+            await self._drain()
+        finally:
+            # Here, at once: what is queued before anyone else would do it begins another one.
+            self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def _drain(self) -> None:
         while group := self._take():
