@@ -34,11 +34,12 @@ class Server:
         dying: tuple[str, int] | None = None,
         port: int | None = None,
         certificate: Path | None = None,
+        arguments: tuple[str, ...] = (),
     ) -> None:
         self.port = port or free_port()
         self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
         module = ["tests.faults.dying_server", dying[0], str(dying[1])] if dying else ["pilothouse"]
-        command = [*module, "serve", "--no-browser", "--port", str(self.port)]
+        command = [*module, "serve", "--no-browser", "--port", str(self.port), *arguments]
         if certificate is not None:
             command += ["--tls-cert", str(certificate), "--tls-key", str(certificate)]
         environment = dict(os.environ, PILOTHOUSE_HOME=str(home), PILOTHOUSE_TOKEN=TOKEN)
@@ -105,9 +106,15 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(home: Path, *, database_url: str | None = None, dying: tuple[str, int] | None = None) -> Iterator[Server]:
+def serving(
+    home: Path,
+    *,
+    database_url: str | None = None,
+    dying: tuple[str, int] | None = None,
+    arguments: tuple[str, ...] = (),
+) -> Iterator[Server]:
     """Start a server and end it."""
-    server = Server(home, database_url=database_url, dying=dying)
+    server = Server(home, database_url=database_url, dying=dying, arguments=arguments)
     try:
         server.wait_until_up()
         yield server

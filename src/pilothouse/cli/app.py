@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from pilothouse.cli.run import RunRequest
 
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only print the link; open no browser.")]
+
+_PORT = "The port; by default 7420, or the next one that is free; of a worker 7460."
+_ROLE = (
+    "With PostgreSQL: `web` serves the page and works on nothing, `worker` works and serves no page, `all` does both."
+)
+_SLOTS = "How many answers this process works on at once; by default what the settings say."
 
 app = new_app(
     "An agent host that you own: any model, everything visible, nothing lost.\n\n"
@@ -74,20 +80,27 @@ def pilothouse(
 ) -> None:
     """Start the server unless a command was named."""
     if context.invoked_subcommand is None:
-        serve()
+        perform(lambda: serve(form=ServeForm()), for_long=True)
 
 
-@app.command()
-def serve(
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int | None, given(help="The port; by default 7420, or the next one that is free.")] = None,
-    no_browser: NoBrowser = False,
+@dataclass(frozen=True, kw_only=True)
+class ServeForm:
+    """Where a server is wanted, and what it does there."""
+
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1"
+    port: Annotated[int | None, given(help=_PORT)] = None
+    no_browser: NoBrowser = False
     expose_to_network: Annotated[
         bool, typer.Option("--expose-to-network", help="Allow an address that others on the network reach.")
-    ] = False,
-    tls_cert: Annotated[str | None, given(metavar="FILE", help="Speak HTTPS, with this certificate (PEM).")] = None,
-    tls_key: Annotated[str | None, given(metavar="FILE", help="The certificate's private key (PEM).")] = None,
-) -> None:
+    ] = False
+    tls_cert: Annotated[str | None, given(metavar="FILE", help="Speak HTTPS, with this certificate (PEM).")] = None
+    tls_key: Annotated[str | None, given(metavar="FILE", help="The certificate's private key (PEM).")] = None
+    role: Annotated[Literal["all", "web", "worker"], typer.Option(help=_ROLE)] = "all"
+    slots: Annotated[int | None, given(metavar="N", help=_SLOTS)] = None
+
+
+@command(app, for_long=True)
+async def serve(*, form: ServeForm) -> int:
     """Start the server and open its page.
 
     It prints one line: its address, and a link that opens the page once, signed in. Beside a running server it
@@ -96,13 +109,15 @@ def serve(
     from pilothouse.cli import serve as serving
 
     options = serving.ServeOptions(
-        host=host,
-        port=port,
-        expose_to_network=expose_to_network,
-        browser=not no_browser,
-        certificate=(tls_cert, tls_key),
+        host=form.host,
+        port=form.port,
+        expose_to_network=form.expose_to_network,
+        browser=not form.no_browser,
+        certificate=(form.tls_cert, form.tls_key),
+        role=form.role,
+        slots=form.slots,
     )
-    perform(lambda: serving.serve(options), for_long=True)
+    return await serving.serve(options)
 
 
 @command(app, "open")

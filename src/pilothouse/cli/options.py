@@ -43,7 +43,9 @@ def new_app(help_text: str = "", **more: Any) -> typer.Typer:
     )
 
 
-def command(app: typer.Typer, name: str | None = None, **about: Any) -> Callable[[Command], Command]:
+def command(
+    app: typer.Typer, name: str | None = None, *, for_long: bool = False, **about: Any
+) -> Callable[[Command], Command]:
     """Make a coroutine a command that ends with the exit code it returns; its `form` is an option for each field."""
 
     def add(work: Command) -> Command:
@@ -55,7 +57,7 @@ def command(app: typer.Typer, name: str | None = None, **about: Any) -> Callable
         def typed(**given: Any) -> None:
             if form is not None:
                 given["form"] = form(**{option.name: given.pop(option.name) for option in options})
-            perform(lambda: work(**given))
+            perform(lambda: work(**given), for_long=for_long)
 
         own = [one for one in parameters.values() if one.name != "form"]
         typed.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -18,12 +19,18 @@ from pilothouse.types import limits
 from pilothouse.types.address import ServerAddress
 from pilothouse.types.errors import PilothouseError
 
+if TYPE_CHECKING:
+    from pilothouse.wiring import Role
+
 # A browser that runs already takes the link within this; the command then ends without it.
 _BROWSER_START = 5.0
 PLAIN_HTTP = (
     "Others on the network can reach this server, and it speaks plain HTTP: whoever is on the way can read everything, "
     "your sign-in too. Give it a certificate with --tls-cert and --tls-key."
 )
+
+
+ServeRole = Literal["all", "web", "worker"]
 
 
 class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +42,10 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     browser: bool = True
     # A certificate's file and its key's; None for plain HTTP.
     certificate: tuple[str | None, str | None] = (None, None)
+    # What this process does of what a server does.
+    role: ServeRole = "all"
+    # How many runs it works on at once; None for as many as the settings say.
+    slots: int | None = None
 
     def met_by(self, address: ServerAddress) -> bool:
         """Return whether a server at this address is one."""
@@ -44,6 +55,7 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 async def serve(options: ServeOptions) -> int:
     """Serve until told to stop, which is not a failure; beside a server, show the way to that one."""
+    _check_role(options)
     if os.environ.get("PILOTHOUSE_DATABASE_URL"):
         # Several may share it.
         await _serve_here(options, None)
@@ -74,6 +86,22 @@ async def serve(options: ServeOptions) -> int:
             await asyncio.sleep(limits.FOLDER_RETRY)
         else:
             return 0
+
+
+def _check_role(options: ServeOptions) -> None:
+    from pilothouse.wiring.host import check_role
+
+    if options.role == "web" and options.slots is not None:
+        raise PilothouseError(
+            "bad_request",
+            "--slots has no place beside --role web: such a process serves the page and works on no run.",
+            fix="Give --slots to the workers.",
+        )
+    if options.slots is not None and not 1 <= options.slots <= limits.RUNS_AT_ONCE_MOST:
+        message = f"--slots goes from 1 to {limits.RUNS_AT_ONCE_MOST}, not {options.slots}."
+        raise PilothouseError("bad_request", message, fix="Give another number, or leave it out.")
+    if options.role != "all":
+        check_role(options.role, os.environ.get("PILOTHOUSE_DATABASE_URL") or None)
 
 
 def _by_another(error: PilothouseError) -> PilothouseError:
@@ -127,20 +155,25 @@ async def _serve_here(options: ServeOptions, before: ServerAddress | None) -> No
             return
         if note:
             say(messages(), note)
+        if options.role == "worker":
+            output().line(f"Pilothouse works here; whether it is well is told at {url}/api/ready")
+            return
         _say_where(url, link, browser=options.browser)
 
     # An open page finds us where whoever was here before has been.
     rather = before.port if before is not None and options.met_by(before) else None
+    role: Role = "server" if options.role == "all" else options.role
     listener = bind(
         options.host,
         options.port,
         expose_to_network=options.expose_to_network,
         rather=rather,
         certificate=options.certificate,
+        role=role,
     )
     if listener.exposed and listener.tls is None:
         say(messages(), PLAIN_HTTP)
-    await run_server(listener, ready)
+    await run_server(listener, ready, role=role, slots=options.slots)
 
 
 def _say_where(url: str, link: str, *, browser: bool) -> None:

@@ -99,3 +99,5 @@ class Dependencies(msgspec.Struct, frozen=True):
     documents: HeldDocuments
     # Makes who answers for branches, when someone asks.
     branches: Callable[[Records, HostService, Dependencies], Branches]
+    # Why what executes runs in this process cannot, in a sentence for anyone; empty if it can.
+    why_not_working: Callable[[], str] = str

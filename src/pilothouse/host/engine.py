@@ -61,6 +61,11 @@ class Executor:
         self.idle.set()
         self._stopping = False
 
+    @property
+    def at_work(self) -> int:
+        """Return how many runs are at work here or just being claimed."""
+        return self._busy
+
     async def execute(self, conversation_id: str, begun: Begun | None = None) -> Ended | None:
         """Execute the next run of a conversation if it can be claimed, tell that it began, and return how it ended."""
         if self._closing():
@@ -147,51 +152,111 @@ class Executor:
             active.stop("shutdown")
 
 
-class DirectEngine:
-    """Executes runs as tasks of this process."""
+class Execution:
+    """Executes what is next in conversations, gives them titles afterwards, and ends all of it with the program."""
 
-    def __init__(self, executor: Executor, settings: Callable[[], Settings] = Settings) -> None:
+    def __init__(
+        self, executor: Executor, settings: Callable[[], Settings] = Settings, slots: int | None = None
+    ) -> None:
         self._executor = executor
         self._settings = settings
-        self._slots = Slots(lambda: settings().runs_at_once, self._begin)
+        # What this process was started with, in the place of the setting.
+        self._own_slots = slots
         self._titling = asyncio.Semaphore(limits.TITLES_AT_ONCE)
-        self._telling: asyncio.Task[None] | None = None
+        self.tasks = TaskSet()
+        self.tell_waiting = executor.tell_waiting
+
+    @property
+    def slots(self) -> int:
+        """Return how many conversations may be at work at once; asked each time, since a person may change it."""
+        return self._own_slots or self._settings().runs_at_once
+
+    @property
+    def at_work(self) -> int:
+        """Return how many runs are at work here."""
+        return self._executor.at_work
+
+    async def go_on(self, conversation_id: str, begun: Begun | None = None) -> bool:
+        """Execute the next run of a conversation, if one can be claimed; return whether one was."""
+        try:
+            ended = await self._executor.execute(conversation_id, begun)
+        except PilothouseError as error:
+            _log.error("a run of %s could not be executed: %s", conversation_id, error)
+            return False
+        except Exception:
+            _log.exception("a run of %s could not be executed", conversation_id)
+            return False
+        if ended is not None:
+            self.tasks.begin(self._title(ended), f"title {conversation_id}")
+        return ended is not None
+
+    async def _title(self, ended: Ended) -> None:
+        async with self._titling:
+            await self._executor.title(ended)
+
+    async def drain(self) -> None:
+        """Give what is at work the time that the person set, then stop it."""
+        await self._executor.drain(self._settings().drain_seconds)
+        self._executor.interrupt()
+
+    async def end(self) -> None:
+        """Wait a while for what was stopped; leave behind what does not end."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limits.SHUTDOWN_GRACE):
+                await self._executor.idle.wait()
+        await self.tasks.end()
+
+
+class TaskSet:
+    """Tasks that nobody waits for, until the program ends."""
+
+    def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def start(self, conversation_id: str) -> None:
-        """Execute what is queued in a conversation, in order, as soon as it is free and there is a slot."""
-        if not self._slots.ask(conversation_id) and (self._telling is None or self._telling.done()):
-            self._telling = self._do(self._tell(), "engine telling")
-
-    def _begin(self, conversation_id: str) -> None:
-        self._do(self._execute(conversation_id), f"engine {conversation_id}")
-
-    def _do(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+    def begin(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+        """Begin a task."""
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
+    async def end(self) -> None:
+        """Cancel all and wait for them."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+
+class DirectEngine:
+    """Executes runs as tasks of this process."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._slots = Slots(lambda: execution.slots, self._begin)
+        self._telling: asyncio.Task[None] | None = None
+
+    async def start(self, conversation_id: str) -> None:
+        """Execute what is queued in a conversation, in order, as soon as it is free and there is a slot."""
+        if not self._slots.ask(conversation_id) and (self._telling is None or self._telling.done()):
+            self._telling = self._execution.tasks.begin(self._tell(), "engine telling")
+
+    def _begin(self, conversation_id: str) -> None:
+        self._execution.tasks.begin(self._execute(conversation_id), f"engine {conversation_id}")
+
     async def _tell(self) -> None:
         """Tell those who look at a conversation that waits how many come before it, for as long as any waits."""
         while line := self._slots.waiting():
-            await self._executor.tell_waiting(line)
+            await self._execution.tell_waiting(line)
             await asyncio.sleep(limits.WAITING_TOLD)
 
     async def _execute(self, conversation_id: str) -> None:
         try:
-            try:
-                ended = await self._executor.execute(conversation_id, self._begun)
-            finally:
-                self._slots.free()
-            if ended is not None:
-                await self.start(conversation_id)
-                async with self._titling:
-                    await self._executor.title(ended)
-        except PilothouseError as error:
-            _log.error("a run of %s could not be executed: %s", conversation_id, error)
-        except Exception:
-            _log.exception("a run of %s could not be executed", conversation_id)
+            executed = await self._execution.go_on(conversation_id, self._begun)
+        finally:
+            self._slots.free()
+        if executed:
+            await self.start(conversation_id)
 
     async def _begun(self, run: Run) -> None:
         """Begin the others of a comparison, too: they are at work side by side."""
@@ -200,18 +265,12 @@ class DirectEngine:
 
     async def stop(self) -> None:
         self._slots.close()
-        await self._executor.drain(self._settings().drain_seconds)
+        await self._execution.drain()
         # What ended meanwhile has asked for more.
         self._slots.close()
-        self._executor.interrupt()
         if self._telling is not None:
             self._telling.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=limits.SHUTDOWN_GRACE)
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await self._execution.end()
 
 
 class Slots:

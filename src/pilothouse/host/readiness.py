@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from pilothouse.timeline.feed import Feed
 from pilothouse.types import limits
@@ -20,19 +21,28 @@ _WHY = (
     "The database does not answer.",
 )
 _SILENT = _WHY[-1]
+_DRAINING = "This process is about to end: it finishes what it has begun."
 
 
 class Readiness:
     """Writes a small thing, as any message would be; one at a time and not too often, whoever asks."""
 
-    def __init__(self, records: Records, feed: Feed) -> None:
+    def __init__(self, records: Records, feed: Feed, working: Callable[[], str] = str) -> None:
         self._records = records
         self._feed = feed
+        # Why what executes runs here cannot, in a sentence; empty if it can.
+        self._working = working
+        # Whether this process is asked to end: it finishes what it has, and should get nothing new.
+        self.draining = False
         self._asking: asyncio.Task[str] | None = None
         self._asked = 0.0
 
     async def check(self) -> None:
         """Return when something was kept; raise why nothing is."""
+        if self.draining:
+            raise PilothouseError("data_locked", _DRAINING, fix="Ask another process.")
+        if why := self._working():
+            raise PilothouseError("database", why, fix=_FIX)
         asking = self._asking
         if asking is None or (asking.done() and time.monotonic() - self._asked >= limits.READY_FRESH):
             self._asked = time.monotonic()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import logging
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -21,7 +19,7 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event
 from pilothouse.types.items import Item
-from pilothouse.types.records import Records
+from pilothouse.types.records import Records, Settle
 from pilothouse.types.runs import Run, RunError
 from pilothouse.types.settings import Settings
 
@@ -33,7 +31,6 @@ _GIVEN_UP = RunError(
     "by itself.",
     fix="Resume it to try once more, or write something else.",
 )
-# Runs of a one-shot command are not taken up by themselves: whoever started it is gone.
 _ONE_SHOT = "once_"
 
 
@@ -44,7 +41,7 @@ def process_name(name: str, *, one_shot: bool) -> str:
     return f"{_ONE_SHOT if one_shot else ''}{name}{f'@{machine}.{pid}.{since}' if machine and since else ''}"
 
 
-def _is_dead(process: str) -> bool:
+def is_dead(process: str) -> bool:
     """Return whether a process has certainly ended; of one on another machine nobody here can say."""
     machine, _, rest = process.partition("@")[2].partition(".")
     pid, _, since = rest.partition(".")
@@ -80,8 +77,15 @@ def _since(pid: int) -> str:
     return "" if state in (b"Z", b"X") else more[18].decode()
 
 
+def settling(holder: str, settings: Callable[[], Settings]) -> Settle:
+    """Return what becomes of the runs of a process that died: they go on by themselves, or wait for the person."""
+    # Runs of a one-shot command are not taken up by themselves: whoever started it is gone.
+    wanted = settings().resume_after_restart == "auto" and not holder.startswith(_ONE_SHOT)
+    return lambda now, left: _taken(now, left, holder, wanted)
+
+
 class Recovery:
-    """The lease of this process, and its eye on the others."""
+    """Takes up what the processes before this one left in a folder that this one has alone."""
 
     def __init__(
         self, records: Records, engine: Engine, process: str, settings: Callable[[], Settings], feed: Feed
@@ -92,82 +96,56 @@ class Recovery:
         self._process = process
         self._settings = settings
         self._task: asyncio.Task[None] | None = None
-        # What was seen of others and their runs, and since when it has been the same.
-        self._signs: dict[str, tuple[float | None, float]] = {}
 
-    async def begin(self, *, alone: bool, take_over: bool) -> None:
-        """Take the lease and look for what was left; `alone` means that no other process can be alive."""
+    async def begin(self, *, take_over: bool) -> None:
+        """Look for what was left; a command that minds its own run begins nothing of it."""
         try:
-            await self._begin(alone, take_over)
+            await self._settle(take_over)
         except PilothouseError as error:
             if error.code != "disk_full":
                 raise
             # Whoever only wants to read can; what was left is looked for as soon as there is room.
-            self._task = asyncio.create_task(self._begin_later(alone, take_over), name="recovery")
+            self._task = asyncio.create_task(self._begin_later(take_over), name="recovery")
         else:
-            self._task = asyncio.create_task(self._keep(alone, take_over), name="recovery")
+            self._task = asyncio.create_task(self._keep(take_over), name="recovery")
 
-    async def _begin(self, alone: bool, take_over: bool) -> None:
-        await self._records.beat(self._process)
-        await self._look(alone, take_over)
-
-    async def _begin_later(self, alone: bool, take_over: bool) -> None:
-        await patiently(self._feed, lambda: self._begin(alone, take_over))
+    async def _begin_later(self, take_over: bool) -> None:
+        await patiently(self._feed, lambda: self._settle(take_over))
         store_is_well(self._feed)
-        await self._keep(alone, take_over)
+        await self._keep(take_over)
 
     async def end(self) -> None:
-        """Give the lease back."""
+        """Look no longer."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-        with contextlib.suppress(PilothouseError):
-            await self._records.forget_process(self._process)
 
-    async def _keep(self, alone: bool, take_over: bool) -> None:
-        while True:
-            await asyncio.sleep(limits.LEASE_DEAD if alone else limits.LEASE_RENEW)
-            try:
-                if not alone:
-                    await self._records.beat(self._process)
-                await self._look(False, take_over)
-            except PilothouseError as error:
-                _log.warning("the lease was not renewed: %s", error.message)
+    async def _settle(self, take_over: bool) -> None:
+        for process in await self._records.processes():
+            if process.id != self._process:
+                for run in await self._records.take_over(process.id, settling(process.id, self._settings)):
+                    # Whoever waits here, for it or for what is queued behind it, waits for nobody else.
+                    if take_over or self._feed.is_read(run.conversation_id):
+                        await self._engine.start(run.conversation_id)
+        if take_over:
+            await self._start(await self._records.runs_in(("queued",)))
 
-    async def _look(self, alone: bool, take_over: bool) -> None:
-        holders = await self._records.holders()
-        holders.pop(self._process, None)
-        queued = await self._records.runs_in(("queued",)) if take_over else []
-        still = self._still({**holders, **{run.id: run.updated_at for run in queued}})
-        dead = {process for process in holders if alone or process in still or _is_dead(process)}
-        if dead:
-            for run in await self._records.runs_in(("running",)):
-                if run.process in dead:
-                    await self._take(run, take_over)
-        # What was accepted and never begun: its process died in between, or never learned that it was accepted.
-        for conversation_id in dict.fromkeys(run.conversation_id for run in queued if alone or run.id in still):
+    async def _start(self, queued: Sequence[Run]) -> None:
+        for conversation_id in dict.fromkeys(run.conversation_id for run in queued):
             await self._engine.start(conversation_id)
 
-    def _still(self, signs: Mapping[str, float | None]) -> set[str]:
-        """Return what has shown the same sign for LEASE_DEAD seconds of our own time.
-
-        The signs are times by others' clocks, which jump and disagree; only that they change tells of life.
-        """
-        now = time.monotonic()
-        before = self._signs
-        self._signs = {
-            key: before[key] if key in before and before[key][0] == sign else (sign, now) for key, sign in signs.items()
-        }
-        return {key for key, (_, since) in self._signs.items() if now - since >= limits.LEASE_DEAD}
-
-    async def _take(self, run: Run, take_over: bool) -> None:
-        holder = run.process
-        # Also a command that takes nothing up puts it back into the queue: a server goes on with what it finds there.
-        wanted = self._settings().resume_after_restart == "auto" and not str(holder).startswith(_ONE_SHOT)
-        taken = await self._records.settle_run(run.id, lambda now, left: _taken(now, left, holder, wanted))
-        # Whoever waits here, for it or for what is queued behind it, waits for nobody else.
-        if taken is not None and (take_over or self._feed.is_read(taken.conversation_id)):
-            await self._engine.start(taken.conversation_id)
+    async def _keep(self, take_over: bool) -> None:
+        """Begin what was accepted and never begun: whoever wrote it may not have learned that it was kept."""
+        before: set[str] = set()
+        while take_over:
+            await asyncio.sleep(limits.LEASE_DEAD)
+            try:
+                queued = await self._records.runs_in(("queued",))
+            except PilothouseError as error:
+                _log.warning("what waits was not looked for: %s", error.message)
+                continue
+            await self._start([run for run in queued if run.id in before])
+            before = {run.id for run in queued}
 
 
 def _taken(run: Run, left: Sequence[Item], holder: str | None, wanted: bool) -> tuple[Run, list[Event]] | None:

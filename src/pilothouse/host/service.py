@@ -69,7 +69,7 @@ class HostService(ClientApi):
         self._records = records
         self._feed = feed
         self._tasks: set[asyncio.Task[None]] = set()
-        self._readiness = Readiness(records, feed)
+        self._readiness = Readiness(records, feed, dependencies.why_not_working)
         self.notifications.subscribe(self._notified)
         feed.subscribe(self.notifications.heard)
         feed.subscribe(self._heard)
@@ -132,6 +132,10 @@ class HostService(ClientApi):
     async def ready(self) -> None:
         """Return if something could be kept right now; raise why not."""
         await self._readiness.check()
+
+    def begin_draining(self) -> None:
+        """Say to who asks that this process is about to end."""
+        self._readiness.draining = True
 
     async def close(self) -> None:
         """Wait for what is on its way to the pages."""

@@ -39,9 +39,17 @@ def close_to_others(path: Path) -> None:
 
 
 def open_store(
-    folder: Path, database_url: str | None, publish: Publish, connections: Connections | None = None
+    folder: Path,
+    database_url: str | None,
+    publish: Publish,
+    connections: Connections | None = None,
+    *,
+    executes_own: bool = False,
 ) -> OpenStore:
-    """Open the embedded database in a folder, or the one at a URL, whose connections `connections` gets to know."""
+    """Open the embedded database in a folder, or the one at a URL, whose connections `connections` gets to know.
+
+    `executes_own` is for a process that executes what it queues itself: others are not told of it.
+    """
     lock = None
     if database_url is None:
         # With PostgreSQL several processes share the data on purpose.
@@ -65,4 +73,4 @@ def open_store(
         if lock is not None:
             lock.release()
         raise
-    return OpenStore(Store(database, publish, folder), database, lock)
+    return OpenStore(Store(database, publish, folder, executes_own=executes_own), database, lock)

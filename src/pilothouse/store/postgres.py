@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy import event as sa_event
@@ -16,6 +16,7 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
 if TYPE_CHECKING:
+    from psycopg import AsyncConnection
     from psycopg.abc import ConnParam
     from sqlalchemy.engine.interfaces import DBAPIConnection
     from sqlalchemy.pool import ConnectionPoolEntry
@@ -106,6 +107,12 @@ def _try(engine: sa.Engine, connection: DBAPIConnection, record: ConnectionPoolE
         engine.dialect.do_ping(connection)
     except engine.dialect.loaded_dbapi.Error as error:
         raise sa.exc.DisconnectionError from error
+
+
+async def limit(connection: AsyncConnection[Any]) -> None:
+    """Give a connection that is not one of the engine's all limits, too."""
+    values = [_milliseconds(seconds) for seconds in _SESSION.values()]
+    await connection.execute(_LIMIT, (list(_SESSION), values))
 
 
 def _limit(connection: object, _record: object) -> None:

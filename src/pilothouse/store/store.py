@@ -25,6 +25,7 @@ from pilothouse.store import (
     rows,
     search,
     search_backlog,
+    takeover,
     usage,
     usage_backlog,
     vacuum,
@@ -60,10 +61,6 @@ _DAY = 86_400.0
 _log = logging.getLogger(__name__)
 _BEAT = Statement(
     "INSERT INTO processes (id, seen_at) VALUES (:id, :now) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at"
-)
-_HOLDERS = Statement(
-    "SELECT DISTINCT r.process, p.seen_at FROM runs r LEFT JOIN processes p ON p.id = r.process "
-    "WHERE r.status = 'running' AND r.process IS NOT NULL"
 )
 _FORGET_PROCESS = Statement("DELETE FROM processes WHERE id = :id")
 _ADD_SESSION = Statement("INSERT INTO sessions (token_hash, owner, expires_at) VALUES (:hash, :owner, :expires_at)")
@@ -123,11 +120,11 @@ def _catch_up(connection: Connection) -> bool:
 class Store:
     """Reads in threads, writes by group commit, publishes what it wrote; `folder` is for what is only passing."""
 
-    def __init__(self, database: Database, publish: Publish, folder: Path) -> None:
+    def __init__(self, database: Database, publish: Publish, folder: Path, *, executes_own: bool = False) -> None:
         self._database = database
         self._publish = publish
         self._folder = folder
-        self._writer = Writer(database, publish)
+        self._writer = Writer(database, publish, executes_own=executes_own)
         # The conversations of runs that were claimed here.
         self._places: dict[str, str] = {}
         # Whoever signs in while the disk is full stays signed in until this process ends.
@@ -383,13 +380,16 @@ class Store:
 
     # --- processes ---
 
+    take_over = _joins(takeover.take_over)
+    processes = _looks(takeover.processes)
+
+    async def go_on_with_forgotten(self) -> None:
+        await self._database.write(takeover.go_on_with_forgotten)
+
     async def beat(self, process: str) -> None:
         values: dict[str, object] = {"id": process, "now": time.time()}
         # After a power cut nobody lives.
         await self._database.write(lambda c: _BEAT.run(c, values), promised=False)
-
-    async def holders(self) -> dict[str, float | None]:
-        return await self._database.look(lambda c: {process: seen for process, seen in _HOLDERS.rows(c, {})})
 
     async def forget_process(self, process: str) -> None:
         await self._database.write(lambda c: _FORGET_PROCESS.run(c, {"id": process}))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Generic, TypeVar, cast
 
 import msgspec
@@ -23,10 +23,11 @@ from pilothouse.store.statements import Connection, Statement, inserting, togeth
 from pilothouse.store.usage import Tallies
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.events import Event, ItemCreated
+from pilothouse.types.events import Event, ItemCreated, RunUpdated
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Item
 from pilothouse.types.json import encode
+from pilothouse.types.runs import Run
 
 T = TypeVar("T")
 Publish = Callable[[str, Sequence[FeedEvent]], None]
@@ -42,6 +43,7 @@ _NEXT = Statement(f"{_COUNTED} {_BEFORE}")
 _NEXT_GUARDED = Statement(f"{_COUNTED} AND {_HELD} {_BEFORE}")
 _BRANCH_OF_RUN = Statement("SELECT branch FROM runs WHERE id = :id")
 _HOLD = Statement("SELECT 1 FROM conversations WHERE id = :id FOR UPDATE")
+_HOLD_ALL = Statement("SELECT 1 FROM conversations WHERE id = ANY(:ids) ORDER BY id FOR UPDATE")
 _WAIT_SHORTLY = Statement("SELECT set_config('lock_timeout', :milliseconds, true)")
 # Deadlocks and the like: PostgreSQL undid the transaction so that others can go on.
 _UNDONE = "40"
@@ -66,6 +68,8 @@ class Transaction:
         self._branches: dict[str, int | None] = {}
         # Conversations that nobody else writes to until this ends.
         self._held: set[str] = set()
+        # Runs that were queued, began or ended: someone may have to go on with their conversations.
+        self.changed_runs: list[Run] = []
 
     def hold(self, conversation_id: str) -> None:
         """Keep others from writing to a conversation, so that what is read from now on still holds at commit."""
@@ -73,6 +77,13 @@ class Transaction:
         if self.connection.dialect.name != "sqlite" and conversation_id not in self._held:
             _HOLD.run(self.connection, {"id": conversation_id})
             self._held.add(conversation_id)
+
+    def hold_all(self, conversations: Collection[str]) -> None:
+        """Keep others from writing to several conversations, taken in one order so that no two wait for each other."""
+        wanted = sorted(set(conversations) - self._held)
+        if wanted and self.connection.dialect.name != "sqlite":
+            _HOLD_ALL.run(self.connection, {"ids": wanted})
+            self._held.update(wanted)
 
     def append(self, conversation_id: str, drafts: Sequence[Event], guard: Guard | None = None) -> list[Event]:
         """Number the events, fold them into items and runs, and return them as they are kept."""
@@ -85,6 +96,8 @@ class Transaction:
             for event in numbered:
                 if (item := fold.apply(self.connection, event)) is not None:
                     self.tallies.see(self._owners[conversation_id], *item)
+                elif isinstance(event, RunUpdated):
+                    self.changed_runs.append(event.run)
         self.published.append((conversation_id, feed))
         return numbered
 
@@ -175,9 +188,11 @@ class _Waiting(Generic[T]):
 class Writer:
     """The one path by which anything is written."""
 
-    def __init__(self, database: Database, publish: Publish) -> None:
+    def __init__(self, database: Database, publish: Publish, *, executes_own: bool = False) -> None:
         self._database = database
         self._publish = publish
+        # Whether this process executes itself what it queues, as a command does that waits for its answer.
+        self._executes_own = executes_own
         self._queue: list[_Waiting[object]] = []
         # Those at work, and the conversations that they write to.
         self._tasks: set[asyncio.Task[None]] = set()
@@ -264,13 +279,28 @@ class Writer:
             _WAIT_SHORTLY.run(connection, {"milliseconds": str(int(limits.DATABASE_LOCK_SHARED * 1000))})
         return self._run_all(connection, group)
 
-    @staticmethod
-    def _run_all(connection: Connection, group: list[_Waiting[object]]) -> _Written:
+    def _run_all(self, connection: Connection, group: list[_Waiting[object]]) -> _Written:
         transaction = Transaction(connection)
+        # All at once, and in one order, however they came.
+        transaction.hold_all({waiting.key for waiting in group if waiting.key})
         outcomes = [waiting.unit(transaction) for waiting in group]
         transaction.flush()
         transaction.tallies.write(connection)
+        self._defer(connection, transaction.changed_runs)
         return outcomes, transaction.published
+
+    def _defer(self, connection: Connection, changed: Sequence[Run]) -> None:
+        """Have other processes go on where a run was queued, or where the end of one lets another begin."""
+        if self._database.is_sqlite or not changed:
+            return
+        # Imported only here: SQLite needs none of it.
+        from pilothouse.store import jobs
+
+        begun = [run for run in changed if run.status == "running"]
+        jobs.defer_beside(connection, [run for run in begun if run.options.beside is not None])
+        others = [run for run in changed if run.status != "running"]
+        if wanted := {run.conversation_id for run in others if run.status != "queued" or not self._executes_own}:
+            jobs.defer(connection, wanted)
 
     def _deliver(
         self, group: list[_Waiting[object]], outcomes: list[object], published: list[tuple[str, list[FeedEvent]]]

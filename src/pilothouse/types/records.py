@@ -29,6 +29,7 @@ from pilothouse.types.items import Call, Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.paging import Page
 from pilothouse.types.ports import Part
+from pilothouse.types.processes import ProcessView
 from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run, RunStatus
 from pilothouse.types.todos import TodoList
@@ -248,11 +249,20 @@ class Records(TopicRecords, Protocol):
     async def mark_item(self, owner: str, item_id: str, data: JsonObject) -> Item:
         """Merge data into an item that has not ended."""
 
-    async def beat(self, process: str) -> None:
-        """Say that this process lives."""
+    async def take_over(self, process: str, rule: Settle) -> Sequence[Run]:
+        """Settle everything that a dead process held, all of it together, and forget the process.
 
-    async def holders(self) -> dict[str, float | None]:
-        """Return the processes that hold runs at work, and when each last said that it lives."""
+        Empty where nothing was left, and where another process is doing it right now.
+        """
+
+    async def processes(self) -> Sequence[ProcessView]:
+        """Return the processes that share the database, and those that hold runs and never said that they live."""
+
+    async def go_on_with_forgotten(self) -> None:
+        """Have someone go on with what is queued and in nobody's hands, where there is a queue."""
+
+    async def beat(self, process: str) -> None:
+        """Write a small thing, in the place of a process that says that it lives."""
 
     async def forget_process(self, process: str) -> None:
         """Remove a process that ended."""

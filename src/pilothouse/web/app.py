@@ -20,7 +20,7 @@ from pilothouse.web.built_page import PageFile, Pages
 from pilothouse.web.guard import Guard, RouteRules
 from pilothouse.web.origins import Origins
 from pilothouse.web.problems import problem_response
-from pilothouse.web.routes import ROUTES
+from pilothouse.web.routes import PROBES, ROUTES
 from pilothouse.web.routing import AnyRoute, endpoint
 from pilothouse.web.sessions import Access
 from pilothouse.web.socket import page_socket
@@ -28,6 +28,15 @@ from pilothouse.web.streams import events_endpoint
 from pilothouse.web.terminal_socket import terminal_socket
 
 _SOCKETS = {"page_socket": page_socket, "terminal_socket": terminal_socket}
+
+
+def make_probes(host: HostService, access: Access, origins: Origins) -> ASGIApp:
+    """Return the application of a worker: whether it lives and is ready, and how it does; nobody can sign in to it."""
+    app = Starlette(routes=[*map(_starlette_route, PROBES)], exception_handlers={HTTPException: _http_problem})
+    app.router.redirect_slashes = False
+    app.state.host = host
+    app.state.access = access
+    return Guard(app, origins=origins, access=access, rules=route_rules(PROBES))
 
 
 def make_app(host: HostService, access: Access, origins: Origins, page: Mapping[str, PageFile]) -> ASGIApp:

@@ -60,7 +60,7 @@ async def openapi(call: Call[None, NoQuery]) -> JsonObject:
     return document()
 
 
-_OWN: tuple[AnyRoute, ...] = (
+PROBES: tuple[AnyRoute, ...] = (
     Route(method="GET", path="/api/health", handler=health, reply=Health, public=True, summary="Is the server up?"),
     Route(
         method="GET",
@@ -68,8 +68,11 @@ _OWN: tuple[AnyRoute, ...] = (
         handler=ready,
         reply=Readiness,
         public=True,
-        summary="Would a message be kept right now? Asks the database.",
+        summary="Would a message be kept right now? Asks the database; 503 also while the process is about to end.",
     ),
+)
+_OWN: tuple[AnyRoute, ...] = (
+    *PROBES,
     Route(method="GET", path="/api/openapi.json", handler=openapi, reply=JsonObject, summary="This document."),
     Route(
         method="POST",

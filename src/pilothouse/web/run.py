@@ -6,20 +6,21 @@ import asyncio
 import logging
 import os
 import secrets
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from pilothouse.host.address import remove_address, write_address
 from pilothouse.host.service import HostService
 from pilothouse.types import limits
 from pilothouse.types.address import ServerAddress
 from pilothouse.types.errors import PilothouseError
-from pilothouse.web.app import make_app
+from pilothouse.web.app import make_app, make_probes
 from pilothouse.web.built_page import PAGE_FOLDER, load_page
 from pilothouse.web.http_protocol import HTTP_PROTOCOL
 from pilothouse.web.listening import WILDCARDS, Listener
@@ -51,14 +52,32 @@ class ServerOptions:
     # PILOTHOUSE_ALLOWED_HOSTS: further names this server answers to, behind a proxy for example.
     allowed_hosts: tuple[str, ...] = ()
     page: Path = PAGE_FOLDER
+    # Ends what is at work; who looks on meanwhile sees it end.
+    drain: Callable[[], Awaitable[None]] | None = None
+    # Without it the page and the API are served; with it only whether the process lives, is ready, and how it does.
+    probes_only: bool = False
     on_ready: Callable[[Ready], None] = lambda ready: None
 
     @classmethod
-    def from_environment(cls, home: Path | None, on_ready: Callable[[Ready], None]) -> ServerOptions:
+    def from_environment(
+        cls,
+        home: Path | None,
+        on_ready: Callable[[Ready], None],
+        *,
+        drain: Callable[[], Awaitable[None]] | None = None,
+        probes_only: bool = False,
+    ) -> ServerOptions:
         """Return the options that the environment sets."""
         names = os.environ.get("PILOTHOUSE_ALLOWED_HOSTS", "").replace(",", " ").split()
         token = os.environ.get("PILOTHOUSE_TOKEN", "").strip()
-        return cls(home=home, token=token, allowed_hosts=tuple(names), on_ready=on_ready)
+        return cls(
+            home=None if probes_only else home,
+            token=token,
+            allowed_hosts=tuple(names),
+            drain=drain,
+            probes_only=probes_only,
+            on_ready=on_ready,
+        )
 
 
 class _Server(uvicorn.Server):
@@ -76,17 +95,26 @@ async def serve(host: HostService, listener: Listener, options: ServerOptions, s
         local_token = options.local_token or secrets.token_urlsafe(32)
         tokens = tuple(filter(None, (options.token, local_token)))
         access = Access(host.sessions, port=listener.port, tokens=tokens, secure=listener.tls is not None)
-        server = _Server(_configure(make_app(host, access, origins, load_page(options.page)), listener))
+        app = make_probes(host, access, origins) if options.probes_only else _whole(host, access, origins, options)
+        server = _Server(_configure(app, listener))
         serving = asyncio.ensure_future(server.serve(sockets=[listener.socket]))
         try:
             await _started(server, serving)
             async with _address(options.home, _address_of(listener, local_token)):
                 options.on_ready(Ready(listener.url, access.new_link(listener.authority), listener.note))
                 await _first(serving, asyncio.ensure_future(stop.wait()))
+                # A balancer sends nothing new from here on, and whoever reads an answer sees its end.
+                host.begin_draining()
+                if options.drain is not None:
+                    await options.drain()
         finally:
             access.close_streams()
             server.should_exit = True
             await serving
+
+
+def _whole(host: HostService, access: Access, origins: Origins, options: ServerOptions) -> ASGIApp:
+    return make_app(host, access, origins, load_page(options.page))
 
 
 def _address_of(listener: Listener, token: str) -> ServerAddress:

@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 class FolderTools:
     """Files, commands, builds."""
 
-    def __init__(self, base: Foundation, tools: ToolParts, guard: PathGuard, policy: Policy) -> None:
+    def __init__(
+        self, base: Foundation, tools: ToolParts, guard: PathGuard, policy: Policy, *, programs: bool = True
+    ) -> None:
         self._base = base
+        # Whether people's terminals are started here.
+        self._programs = programs
         self._tools = tools
         self._guard = guard
         self._policy = policy
@@ -69,10 +73,11 @@ class FolderTools:
         return Indexes(folder, self._guard, lambda text: redact(text) != text, meaning, withheld)
 
     def _make_terminals(self) -> Terminals:
+        from pilothouse.tools.terminal.elsewhere import TerminalsElsewhere
         from pilothouse.tools.terminal.terminals import Terminals
 
-        base = self._base
-        return Terminals(self.sandbox(), base.home.path / "recordings", base.redactor, base.helper, self._snapshots())
+        base, kind = self._base, Terminals if self._programs else TerminalsElsewhere
+        return kind(self.sandbox(), base.home.path / "recordings", base.redactor, base.helper, self._snapshots())
 
     def _make_sandbox(self) -> Sandbox:
         from pilothouse.tools.sandbox.sandbox import Sandbox
@@ -89,6 +94,10 @@ class FolderTools:
         from pilothouse.tools.sandbox.server_sandbox import LocalServerSandbox
 
         return LocalServerSandbox(self.sandbox())
+
+    def with_terminals(self) -> Sequence[str]:
+        """Return the conversations whose terminals or background commands run here."""
+        return terminals.running() if (terminals := self.terminals.made) is not None else ()
 
     async def held(self) -> SandboxView:
         """Return what holds commands here; the first time that is tried, which takes a moment."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.host.active_run import Parts
 from pilothouse.host.dependencies import Dependencies
-from pilothouse.host.engine import DirectEngine, Executor
+from pilothouse.host.engine import DirectEngine, Engine, Execution, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
 from pilothouse.host.service import HostService
@@ -52,11 +52,13 @@ from pilothouse.timeline.store_outages import patiently, store_is_away, store_is
 from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
+from pilothouse.types.processes import ProcessRole
 from pilothouse.types.records import KeptResult, QueueLimits, Records
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
@@ -69,11 +71,14 @@ from pilothouse.wiring.servers import Servers
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
     from pilothouse.types.host_branches import Branches
+    from pilothouse.wiring.fleet import Fleet
 
 _log = logging.getLogger(__name__)
-# A server and an heir, which had been a client until the folder's owner ended, take up what died with other processes;
-# a one-shot command minds its own run.
-Role = Literal["server", "heir", "once"]
+# A server serves the page and executes runs; on PostgreSQL it can be split into "web", which does the one, and
+# "worker", which does the other. An heir had been a client until the folder's owner ended. All that execute take up
+# what died with other processes; a one-shot command minds its own run.
+Role = ProcessRole
+_SERVES: frozenset[Role] = frozenset({"server", "web", "worker"})
 
 
 class OpenHost(NamedTuple):
@@ -83,6 +88,8 @@ class OpenHost(NamedTuple):
     home: Home
     redactor: Redactor
     executor: Executor
+    # Ends what is at work, within the time that the person set; nothing is begun any more.
+    drain: Callable[[], Awaitable[None]]
     # What the person who opens it should know, in a sentence.
     note: str = ""
 
@@ -168,65 +175,100 @@ def _model_service(home: Home, models: ModelCatalogue, changed: Callable[[], Awa
 
 @asynccontextmanager
 async def open_host(
-    home: Path | None = None, database_url: str | None = None, *, role: Role = "once", brief: bool = False
+    home: Path | None = None,
+    database_url: str | None = None,
+    *,
+    role: Role = "once",
+    brief: bool = False,
+    slots: int | None = None,
 ) -> AsyncGenerator[OpenHost, None]:
-    """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it; a `brief` one begins nothing unasked."""
+    """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it; a `brief` one begins nothing unasked.
+
+    It works on so many runs at once as it has `slots`; without a number, on as many as the settings say.
+    """
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
+    check_role(role, url)
+    # A process that only serves the page starts no local servers and no terminals.
+    programs = role != "web"
     async with AsyncExitStack() as stack:
-        base = await _foundation(stack, home, url, brief=brief)
+        base = await _foundation(stack, home, url, brief=brief, executes_own=role not in _SERVES)
         folder, config, authority = base.home, base.config, Authority(base)
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
         known = Knowledge(stack, base, authority.guard, lambda *todos: service.topic_news.changed(*todos))  # noqa: PLW0108
-        folder_tools = FolderTools(base, known.tools, authority.guard, authority.permissions.policy)
+        folder_tools = FolderTools(base, known.tools, authority.guard, authority.permissions.policy, programs=programs)
         stack.push_async_callback(folder_tools.close)
         plugins = _plugins(base, {"core": CoreTools(known.tools, known.memory.stored), FOLDER_TOOLS: folder_tools})
         models = _models(base, plugins, lambda: service.models_changed())  # noqa: PLW0108
         stack.push_async_callback(_close_models)
         built_in = BuiltIns(plugins)
-        servers = Servers(base, built_in, folder_tools.server_sandbox, Lazy(lambda: service), learn=not brief)
+        servers = Servers(
+            base, built_in, folder_tools.server_sandbox, Lazy(lambda: service), learn=not brief, programs=programs
+        )
         stack.push_async_callback(servers.close)
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
-        process = process_name(new_id("p"), one_shot=role != "server")
+        process = process_name(new_id("p"), one_shot=role not in _SERVES)
         executor = Executor(msgspec.structs.replace(parts, recall=known.memory.recall), process, titles=not brief)
-        engine = DirectEngine(executor, parts.settings)
+        execution = Execution(executor, parts.settings, slots)
+        fleet = _fleet(url, base, execution, process, role, folder_tools)
+        engine: Engine = DirectEngine(execution) if fleet is None else fleet.engine
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes, known.meaning)
         model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
-        dependencies = Dependencies(
-            models=model_service,
-            model_source=models,
-            providers=_providers,
-            settings=settings,
-            queue_limits=settings.queue_limits,
-            servers=servers.admin,
-            finding=servers.finding,
-            server_names=lambda: servers.admin().names(),
-            release=servers.release,
-            todos=known.todos,
-            memories=known.memory.service,
-            prompts=prompt_parts(known.prompts, base.opened.store, model_service),
-            permissions=authority.permissions,
-            undo=folder_tools.undo,
-            terminals=folder_tools.terminals,
-            index=folder_tools.view,
-            tools=built_in,
-            web=known.web.admin,
-            prices_from=prices_from,
-            meaning=known.meaning,
-            documents=known.documents.held,
-            branches=_branches,
-        )
+        made = _Made(base, known, folder_tools, authority, models, servers, fleet)
+        dependencies = _dependencies(made, settings, model_service, built_in)
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
         await _share(stack, url, base, known.remembering, service)
-        await _recover(stack, parts, engine, process, alone=url is None, take_over=role != "once")
-        if role == "server":
-            files: dict[str, JsonStore[Any]] = {"models": models.file, "config": config.file, "policy": authority.file}
-            known.meaning.begin(stack)
-            settings_changed = partial(_settings_changed, servers, known.meaning)
-            await _keep_house(stack, base, files, folder_tools, service, settings_changed)
+        if fleet is None:
+            await _recover(stack, parts, engine, process, take_over=role != "once")
+        else:
+            await fleet.begin(stack, parts)
+        if role in _SERVES:
+            await _keep_house(stack, made, service, works=role != "web")
         servers.begin()
-        yield OpenHost(service, folder, base.redactor, executor, _note(base))
+        yield OpenHost(service, folder, base.redactor, executor, engine.stop, _note(base))
+
+
+class _Made(NamedTuple):
+    """What a host is put together from, before its service is."""
+
+    base: Foundation
+    known: Knowledge
+    folder_tools: FolderTools
+    authority: Authority
+    models: ModelCatalogue
+    servers: Servers
+    fleet: Fleet | None
+
+
+def _dependencies(made: _Made, settings: _Settings, model_service: ModelService, built_in: BuiltIns) -> Dependencies:
+    """Return who answers for what the service does not do itself."""
+    known, servers, folder_tools = made.known, made.servers, made.folder_tools
+    return Dependencies(
+        models=model_service,
+        model_source=made.models,
+        providers=_providers,
+        settings=settings,
+        queue_limits=settings.queue_limits,
+        servers=servers.admin,
+        finding=servers.finding,
+        server_names=lambda: servers.admin().names(),
+        release=servers.release,
+        todos=known.todos,
+        memories=known.memory.service,
+        prompts=prompt_parts(known.prompts, made.base.opened.store, model_service),
+        permissions=made.authority.permissions,
+        undo=folder_tools.undo,
+        terminals=folder_tools.terminals,
+        index=folder_tools.view,
+        tools=built_in,
+        web=known.web.admin,
+        prices_from=prices_from,
+        meaning=known.meaning,
+        documents=known.documents.held,
+        branches=_branches,
+        why_not_working=partial(_why_not_working, made.fleet),
+    )
 
 
 def _branches(records: Records, host: HostService, dependencies: Dependencies) -> Branches:
@@ -236,36 +278,64 @@ def _branches(records: Records, host: HostService, dependencies: Dependencies) -
     return BranchService(records, host, dependencies)
 
 
+def _why_not_working(fleet: Fleet | None) -> str:
+    return fleet.trouble if fleet is not None else ""
+
+
 def _settings_changed(servers: Servers, meaning: LateMeaning) -> None:
     servers.reconcile()
     meaning.settings_changed()
 
 
-async def _keep_house(
-    stack: AsyncExitStack,
-    base: Foundation,
-    files: Mapping[str, JsonStore[Any]],
-    folder_tools: FolderTools,
-    service: HostService,
-    settings_changed: Callable[[], None],
-) -> None:
-    """Do what a server does besides answering, for as long as it runs."""
+def check_role(role: Role, url: str | None) -> None:
+    """Raise if a role needs a database that several processes share, and there is none."""
+    if role in ("web", "worker") and url is None:
+        raise PilothouseError(
+            "bad_config",
+            f"The role “{role}” needs PostgreSQL: with SQLite one process serves the page and does the work.",
+            fix="Set PILOTHOUSE_DATABASE_URL, or leave --role out.",
+        )
+
+
+async def _keep_house(stack: AsyncExitStack, made: _Made, service: HostService, *, works: bool) -> None:
+    """Do what a server does besides answering, for as long as it runs; one that only serves the page tidies nothing."""
     from pilothouse.documents.leftovers import sweep
     from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
 
-    await asyncio.to_thread(sweep, base.home.cache / "documents")
-    probe_sandbox(stack, folder_tools)
-    await keep_tidy(stack, base.opened.store, lambda: base.config.config.retention)
+    base, known = made.base, made.known
+    if works:
+        known.meaning.begin(stack)
+        await asyncio.to_thread(sweep, base.home.cache / "documents")
+        probe_sandbox(stack, made.folder_tools)
+        await keep_tidy(stack, base.opened.store, lambda: base.config.config.retention)
     service.permissions.changed()
-    watch_files(stack, files, service, settings_changed)
+    files: dict[str, JsonStore[Any]] = {
+        "models": made.models.file,
+        "config": base.config.file,
+        "policy": made.authority.file,
+    }
+    watch_files(stack, files, service, partial(_settings_changed, made.servers, known.meaning))
 
 
-async def _recover(
-    stack: AsyncExitStack, parts: Parts, engine: DirectEngine, process: str, *, alone: bool, take_over: bool
-) -> None:
-    """Go on with what was at work when the last process ended, and watch over what is at work now."""
+def _fleet(
+    url: str | None, base: Foundation, execution: Execution, process: str, role: Role, folder_tools: FolderTools
+) -> Fleet | None:
+    """Return this process's part among those that share a PostgreSQL; a folder has one process alone."""
+    if url is None:
+        return None
+    # Imported only here: SQLite needs none of it.
+    from pilothouse.wiring.fleet import Fleet, Here
+
+    async def folder_of(conversation_id: str) -> str | None:
+        return (await base.opened.store.settings(conversation_id)).working_directory
+
+    return Fleet(url, base.connections, execution, process, role, Here(folder_tools.with_terminals, folder_of))
+
+
+async def _recover(stack: AsyncExitStack, parts: Parts, engine: Engine, process: str, *, take_over: bool) -> None:
+    """Go on with what was at work when the last process ended."""
     recovery = Recovery(parts.records, engine, process, parts.settings, parts.feed)
-    await recovery.begin(alone=alone, take_over=take_over)
+    await recovery.begin(take_over=take_over)
     stack.push_async_callback(recovery.end)
     stack.push_async_callback(engine.stop)
 
@@ -278,13 +348,15 @@ def _note(base: Foundation) -> str:
     return note
 
 
-async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None, *, brief: bool) -> Foundation:
+async def _foundation(
+    stack: AsyncExitStack, home: Path | None, url: str | None, *, brief: bool, executes_own: bool
+) -> Foundation:
     folder = open_home(home)
     redactor = Redactor()
     stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
     feed = Feed()
     connections = await _watch_database(stack, url, feed)
-    opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections)
+    opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections, executes_own=executes_own)
     stack.push_async_callback(opened.close)
     config = ConfigService(folder.path, "postgresql" if url else "sqlite")
     secrets = SecretStore(folder.secrets, learn=redactor.learn)

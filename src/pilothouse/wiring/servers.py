@@ -37,6 +37,7 @@ class Servers:
         service: Lazy[HostService],
         *,
         learn: bool = True,
+        programs: bool = True,
     ) -> None:
         self._base = base
         self._built_in = built_in
@@ -45,6 +46,8 @@ class Servers:
         self._service = service
         # Whether servers that nobody asks for are looked at, too.
         self._learn = learn
+        # Whether local ones are started here.
+        self._programs = programs
         self.packages = Lazy(self._make_rooms)
         self._supervisor = Lazy(self._supervise)
         self.admin = Lazy(self._make_admin)
@@ -87,6 +90,7 @@ class Servers:
             server_sandbox=self._server_sandbox,
             most=self._base.config.local_servers,
             client_document=lambda: self._base.config.config.client_document or "",
+            programs=self._programs,
         )
         supervisor = supervise(ServersFile(self._base.config.file, self._entries), sharing)
         supervisor.begin(learn=self._learn)

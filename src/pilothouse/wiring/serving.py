@@ -16,12 +16,18 @@ from pilothouse.types.address import ServerAddress
 from pilothouse.types.errors import PilothouseError
 from pilothouse.web.listening import Listener
 from pilothouse.web.signals import Stop
-from pilothouse.wiring.host import OpenHost, open_host
+from pilothouse.wiring.host import OpenHost, Role, open_host
 
 _log = logging.getLogger(__name__)
 
 
-async def run_server(listener: Listener, on_ready: Callable[[str, str, str], None]) -> None:
+async def run_server(
+    listener: Listener,
+    on_ready: Callable[[str, str, str], None],
+    *,
+    role: Role = "server",
+    slots: int | None = None,
+) -> None:
     """Open a host and serve it on a bound port until a signal comes; say its address, a link and a note first."""
     from pilothouse.secrets.redaction import keep_private
     from pilothouse.web.open_files import raise_limit
@@ -35,8 +41,11 @@ async def run_server(listener: Listener, on_ready: Callable[[str, str, str], Non
     keep_private()
     few_files = raise_limit()
     with closing(listener), stop_on_signals() as stop:
-        async with giving_back(), open_host(role="server") as host:
-            await serve(host.api, listener, ServerOptions.from_environment(host.home.path, ready), stop)
+        async with giving_back(), open_host(role=role, slots=slots) as host:
+            options = ServerOptions.from_environment(
+                host.home.path, ready, drain=host.drain, probes_only=role == "worker"
+            )
+            await serve(host.api, listener, options, stop)
 
 
 def bind(
@@ -46,6 +55,7 @@ def bind(
     expose_to_network: bool,
     rather: int | None = None,
     certificate: tuple[str | None, str | None] = (None, None),
+    role: Role = "server",
 ) -> Listener:
     """Take a port for a server: the one that it should rather have, if that is free; the files are for TLS."""
     from pilothouse.web.listening import listen
@@ -55,7 +65,8 @@ def bind(
     if rather is not None:
         with suppress(PilothouseError):
             return listen(host, rather, expose_to_network=expose_to_network, tls=tls)
-    return listen(host, port, expose_to_network=expose_to_network, tls=tls)
+    usual = limits.WORKER_PORT if role == "worker" else limits.DEFAULT_PORT
+    return listen(host, port, expose_to_network=expose_to_network, tls=tls, usual=usual)
 
 
 def folder_holder() -> str:

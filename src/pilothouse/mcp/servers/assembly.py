@@ -47,6 +47,8 @@ class HostParts(msgspec.Struct, frozen=True, kw_only=True):
     client_document: Callable[[], str] = str
     # Who installs their packages, where others ask that, too.
     packages: Lazy[PackageRooms] | None = None
+    # Whether this process starts local servers.
+    programs: bool = True
 
 
 def supervise(file: ServersFile, host: HostParts) -> Supervisor:
@@ -84,5 +86,6 @@ def supervise(file: ServersFile, host: HostParts) -> Supervisor:
         starts=asyncio.Semaphore(limits.SERVER_STARTS),
         signed_in=host.signed_in,
         packages=host.packages or Lazy(packages),
+        programs=host.programs,
     )
     return Supervisor(file, parts)

@@ -91,6 +91,10 @@ class Sessions:
 
     async def open(self, server: Server, connection: Connection) -> Session:
         """Connect and learn the tools; raise a ChannelError that says why not."""
+        if server.local and not server.parts.programs:
+            raise NeedsPerson(
+                f"“{server.name}” runs at the workers: this process serves the page and starts no programs."
+            )
         sources = KeySources(server.parts.secrets, self.reader, self._learn)
         values = await asyncio.to_thread(values_of, server.entry, sources, server.lacks.known())
         agreed = await server.check_consent()

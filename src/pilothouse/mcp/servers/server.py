@@ -74,6 +74,8 @@ class ServerParts(msgspec.Struct, frozen=True):
     signed_in: Callable[[str], Awaitable[None]]
     # Installs the packages of servers.
     packages: Lazy[PackageRooms]
+    # Whether local ones are started in this process; otherwise they run at the workers.
+    programs: bool = True
 
 
 class Server:

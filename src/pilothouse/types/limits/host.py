@@ -123,9 +123,20 @@ RECALL_TIME = 5.0
 RECALL_ENTRY_CHARS = 400
 # Entries that are looked for by what they mean.
 RECALL_ALIKE = 10
-# A process renews its lease this often and is taken for dead after LEASE_DEAD.
+# A process on a shared database says this often that it lives, and is taken for dead after LEASE_DEAD: longer than a
+# machine under load takes to get round to it, and short enough that its runs go on within 15 s.
 LEASE_RENEW = 1.5
-LEASE_DEAD = 6.0
+LEASE_DEAD = 8.0
+# A worker that told the queue nothing for so long has no jobs any more; its process is long taken for dead by then.
+WORKER_QUIET = 20.0
+# How often a worker looks for jobs that nobody told it of.
+QUEUE_POLL = 2.0
+# And for what is queued without a job: a process of an earlier release may have queued it.
+FORGOTTEN_EVERY = 10.0
+# Connections that a process has for the queue, beside one that listens.
+QUEUE_CONNECTIONS = 4
+# The most jobs that a worker has at once, whatever its slots are.
+JOBS_MOST = 1_000
 # The most that a person can give answers to end by themselves when a server is asked to stop; who restarts waits.
 DRAIN_MOST = 3600.0
 # Time for a graceful stop, before what still runs is left to the next start.
@@ -318,6 +329,8 @@ OPEN_CODES = 32
 TLS_FILE_BYTES = 1_000_000
 SESSION_DAYS = 90
 DEFAULT_PORT = 7420
+# Where a worker says whether it lives; it serves no page, and stands beside a server on the same machine.
+WORKER_PORT = 7460
 # Ports tried after the default one when it is taken.
 PORT_TRIES = 20
 # Looking for local model servers must not delay the page.
@@ -420,5 +433,5 @@ WRITE_AGAIN = 3
 # When a program ends, its threads have this long to finish; then their connections are cut.
 DATABASE_CLOSE = 3.0
 # A balancer's own patience is a few seconds; who asks more often than READY_FRESH gets the same answer.
-READY_PATIENCE = 4.0
+READY_PATIENCE = 2.0
 READY_FRESH = 1.0

@@ -1,0 +1,144 @@
+"""procrastinate's jobs, taken as there are slots, by a worker that a database which is away does not end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+import psycopg
+from procrastinate import exceptions
+from procrastinate.jobs import DeleteJobCondition, Job, Notification, Status
+from procrastinate.manager import JobManager, NotificationCallback
+
+from pilothouse.types import limits
+from pilothouse.types.queue import MESSAGES, TASKS, queue_at
+
+_log = logging.getLogger(__name__)
+# The worker asks as if someone had told it of a job.
+_LOOK: Notification = {"type": "job_inserted", "job_id": 0}
+AWAY = (exceptions.ConnectorException, psycopg.Error, OSError)
+
+
+class SlotManager(JobManager):
+    """Takes jobs while there are slots, the last of them for messages only; waits for a database that is away."""
+
+    def __init__(self, connector: Any, slots: Callable[[], int], process: str) -> None:
+        super().__init__(connector)
+        self._slots = slots
+        self._own = queue_at(process)
+        # Jobs that were taken and are not finished, by their number.
+        self.taken: set[int] = set()
+        self._look: NotificationCallback | None = None
+        self.worker_id: int | None = None
+        # Told when the queue has a name for this process.
+        self.registered: Callable[[], Awaitable[object]] = _nobody
+        # Why nothing is taken from the queue, in a few words; empty while it is.
+        self.trouble = "it has not begun yet"
+
+    @property
+    def at_work(self) -> int:
+        """Return how many slots are in use."""
+        return len(self.taken)
+
+    async def register_worker(self) -> int:
+        self.worker_id = await super().register_worker()
+        # Before it takes anything: whoever takes over from this process must know what the queue calls it.
+        await self.registered()
+        return self.worker_id
+
+    async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
+        free = self._slots() - self.at_work
+        if free <= 0:
+            return None
+        # The last slot is kept for messages: a person does not wait until a task has ended. Whoever has but one slot
+        # takes both.
+        tasks = [] if free == 1 < self._slots() else [TASKS.name]
+        wanted = [self._own, MESSAGES.name, *tasks]
+        try:
+            # Not the number that the worker knows: a process that was paused is registered anew.
+            job = await super().fetch_job(wanted, self.worker_id or worker_id)
+        except AWAY as error:
+            await self._away("nothing was taken from the queue", error)
+            return None
+        self.trouble = ""
+        if job is not None and job.id is not None:
+            self.taken.add(job.id)
+        return job
+
+    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
+        while True:
+            try:
+                await super().finish_job(job, status, delete_job)
+            except AWAY as error:
+                if _is_gone(error):
+                    # This process was taken for dead, and its jobs with it.
+                    _log.info("job %s was taken over meanwhile", job.id)
+                    break
+                await self._away(f"job {job.id} is not marked as done yet", error)
+            else:
+                break
+        if job.id is not None:
+            self.taken.discard(job.id)
+        # A slot is free, and perhaps the next job of the same conversation.
+        await self.look()
+
+    async def look(self) -> None:
+        """Have the worker look for jobs now."""
+        if self._look is not None:
+            await self._look(channel="", notification=_LOOK)
+
+    async def listen_for_jobs(
+        self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
+    ) -> None:
+        self._look = on_notification
+        while True:
+            try:
+                await super().listen_for_jobs(on_notification=on_notification, queues=queues)
+            except AWAY as error:
+                await self._away("nobody tells of jobs; they are looked for instead", error)
+
+    async def update_heartbeat(self, worker_id: int) -> None:
+        # Here and not where the worker begins: it may have been paused for so long that it was removed.
+        try:
+            if self.worker_id is not None and not await self._is_registered(self.worker_id):
+                await self.register_worker()
+            else:
+                await super().update_heartbeat(self.worker_id or worker_id)
+        except AWAY as error:
+            await self._away("the queue was not told that this worker lives", error)
+
+    async def unregister_worker(self, worker_id: int) -> None:
+        try:
+            await super().unregister_worker(self.worker_id or worker_id)
+        except AWAY as error:
+            _log.info("the queue was not told that this worker ended: %s", type(error).__name__)
+
+    async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:
+        # Runs are stopped in their timeline.
+        return []
+
+    async def _is_registered(self, worker_id: int) -> bool:
+        found = await self.connector.execute_query_all_async(
+            "SELECT 1 FROM procrastinate_workers WHERE id = %(worker_id)s", worker_id=worker_id
+        )
+        return bool(found)
+
+    async def _away(self, what: str, error: BaseException) -> None:
+        if not self.trouble:
+            _log.warning("%s: %s", what, type(error.__cause__ or error).__name__)
+        self.trouble = "the database does not answer"
+        await asyncio.sleep(limits.STORE_RETRY)
+
+
+async def _nobody() -> None:
+    return None
+
+
+def _is_gone(error: BaseException) -> bool:
+    cause = error.__cause__ or error
+    return isinstance(cause, psycopg.errors.RaiseException)
+
+
+DELETED = DeleteJobCondition.ALWAYS

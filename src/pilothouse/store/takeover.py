@@ -1,0 +1,68 @@
+"""What a process leaves behind when it dies: settled in one transaction, so that all of it goes on at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from pilothouse.store import changes, rows
+from pilothouse.store.statements import Connection, Statement
+from pilothouse.store.writer import Transaction
+from pilothouse.types import limits
+from pilothouse.types.processes import ProcessView, about_of
+from pilothouse.types.records import Settle
+from pilothouse.types.runs import Run
+
+_TURN = Statement("SELECT pg_try_advisory_xact_lock(hashtextextended(:process, 0))")
+_HELD = Statement("SELECT body FROM runs WHERE status = 'running' AND process = :process")
+_ABOUT = Statement("SELECT about FROM processes WHERE id = :process")
+_FORGET = Statement("DELETE FROM processes WHERE id = :process")
+_PROCESSES = Statement(
+    "SELECT id, seen_at, about FROM processes UNION SELECT DISTINCT process, 0.0, NULL FROM runs "
+    "WHERE status = 'running' AND process IS NOT NULL AND process NOT IN (SELECT id FROM processes)"
+)
+
+
+def take_over(tx: Transaction, process: str, rule: Settle) -> list[Run]:
+    """Settle all runs that a process held, and forget it; others that would do the same find nothing to do."""
+    shared = tx.connection.dialect.name != "sqlite"
+    if shared and not _TURN.first(tx.connection, {"process": process}):
+        return []
+    held = [rows.run_decoder.decode(body) for body in _HELD.column(tx.connection, {"process": process})]
+    if shared:
+        tx.hold_all({run.conversation_id for run in held})
+        _drop_jobs(tx.connection, process, held)
+    taken = [changes.settle_run(tx, run.id, rule) for run in sorted(held, key=lambda run: (run.created_at, run.id))]
+    _FORGET.run(tx.connection, {"process": process})
+    if shared:
+        _release(tx.connection)
+    return [run for run in taken if run is not None]
+
+
+def _drop_jobs(connection: Connection, process: str, held: Sequence[Run]) -> None:
+    from pilothouse.store import jobs
+
+    about = about_of(_ABOUT.first(connection, {"process": process}))
+    jobs.drop_of(connection, about.worker if about is not None else None, held)
+
+
+def _release(connection: Connection) -> None:
+    from pilothouse.store import jobs
+
+    jobs.release_placed(connection)
+
+
+def processes(connection: Connection) -> Sequence[ProcessView]:
+    """Return the processes that say that they live, and those that hold runs without having said so."""
+    return [
+        ProcessView(id=key, seen_at=seen, about=about_of(about)) for key, seen, about in _PROCESSES.rows(connection, {})
+    ]
+
+
+def go_on_with_forgotten(connection: Connection) -> None:
+    """Make jobs for what is queued and has none, and remove jobs of workers that are gone."""
+    from pilothouse.store import jobs
+
+    jobs.drop_nobodys(connection, limits.WORKER_QUIET)
+    jobs.release_placed(connection)
+    jobs.defer_forgotten(connection, time.time() - limits.LEASE_DEAD)

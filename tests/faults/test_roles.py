@@ -1,0 +1,155 @@
+"""Processes on one PostgreSQL that serve the page or work, each only its part; and how one of them ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from pilothouse.types import limits
+from tests.faults.serving import TOKEN, Server, serving
+from tests.support import invariants
+from tests.support.commands import pilothouse
+from tests.support.mcp_servers import scripted
+from tests.support.stalling import stalling
+from tests.support.waiting import until
+
+ANSWER = "".join(f"word{n} " for n in range(100))
+# Until a worker looks for what nobody began.
+WORKED_WITHIN = 30.0
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    made = tmp_path / "slow.yaml"
+    made.write_text(f'turns:\n  - - text: "{ANSWER}"\n      pieces: 4\n      every: 0.02\n', encoding="utf-8")
+    return made
+
+
+@contextlib.contextmanager
+def _role(tmp_path: Path, name: str, url: str, *more: str) -> Iterator[Server]:
+    home = tmp_path / f"home-{name}"
+    with serving(home, database_url=url, arguments=("--role", name, *more)) as server:
+        yield server
+
+
+def _say(server: Server, script: Path) -> tuple[str, str]:
+    conversation = server.post("/api/conversations", {}, 201)["id"]
+    body = {"text": "Go", "modelId": f"scripted:{script}"}
+    return conversation, server.post(f"/api/conversations/{conversation}/messages", body, 202)["runId"]
+
+
+@pytest.mark.timeout(120)
+def test_a_web_process_takes_messages_and_a_worker_answers_them(
+    tmp_path: Path, script: Path, postgres_url: str
+) -> None:
+    with _role(tmp_path, "web", postgres_url) as web:
+        _, run = _say(web, script)
+        assert web.run_status(run) == "queued"
+        with _role(tmp_path, "worker", postgres_url, "--slots", "2"):
+            web.wait_for_run(run, "completed", within=WORKED_WITHIN)
+    invariants.check(postgres_url)
+
+
+@pytest.mark.timeout(120)
+def test_a_worker_answers_whether_it_is_well_and_nothing_else(tmp_path: Path, postgres_url: str) -> None:
+    with _role(tmp_path, "worker", postgres_url) as worker:
+        assert worker.get("/api/health")["status"] == "up"
+        assert worker.client.get("/api/ready").status_code == 200
+        for path in ("/", "/api/conversations", "/api/settings", "/api/openapi.json", "/assets/index.js"):
+            assert worker.client.get(path).status_code == 404, path
+        for path in ("/api/session", "/api/link", "/api/conversations"):
+            assert worker.client.post(path, json={}).status_code == 404, path
+        # Where commands look for a server there is none: a worker is no way in.
+        assert not list((tmp_path / "home-worker").glob("server*.json"))
+
+
+@pytest.mark.timeout(120)
+def test_a_web_process_starts_no_local_server_and_no_terminal(tmp_path: Path, postgres_url: str) -> None:
+    record = tmp_path / "record"
+    with _role(tmp_path, "web", postgres_url) as web:
+        command = scripted("--record", record)
+        entry = {"name": "Local", "command": command[0], "args": list(command[1:])}
+        added = web.client.post("/api/servers", json=entry)
+        assert added.status_code in (200, 201, 409), added.text
+        shown = web.get("/api/servers")["servers"][0]
+        if (consent := shown.get("consent")) is not None:
+            web.client.post(f"/api/servers/{shown['id']}/consent", json={"fingerprint": consent["fingerprint"]})
+        web.client.post(f"/api/servers/{shown['id']}/retry", json={})
+        until(lambda: "at the workers" in json.dumps(web.get("/api/servers")), "the server's view to say where it runs")
+        conversation = web.post("/api/conversations", {"settings": {"workingDirectory": str(tmp_path)}}, 201)["id"]
+        refused = web.client.post(f"/api/conversations/{conversation}/terminal", json={})
+        assert refused.status_code == 409
+        assert "Terminals run at the workers" in refused.json()["message"]
+    assert not record.exists()
+
+
+@pytest.mark.parametrize("role", ["web", "worker"])
+def test_without_postgresql_one_process_does_both(tmp_path: Path, role: str) -> None:
+    outcome = pilothouse(tmp_path / "home", "serve", "--no-browser", "--port", "0", "--role", role)
+    assert outcome.code != 0
+    assert "needs PostgreSQL" in " ".join(outcome.err.split())
+    assert "Traceback" not in outcome.err
+
+
+def test_slots_that_nobody_has_are_refused(tmp_path: Path) -> None:
+    beside = pilothouse(tmp_path / "home", "serve", "--no-browser", "--role", "web", "--slots", "2")
+    assert "--slots has no place beside --role web" in " ".join(beside.err.split())
+    none = pilothouse(tmp_path / "home", "serve", "--no-browser", "--slots", "0")
+    assert "--slots goes from 1 to 1000" in " ".join(none.err.split())
+
+
+@pytest.mark.timeout(120)
+def test_a_process_that_is_to_end_says_so_and_goes_on_answering_while_it_drains(tmp_path: Path, script: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.json").write_text(json.dumps({"version": "1.0", "drain_seconds": 60}))
+    with serving(home) as server:
+        conversation, run = _say(server, script)
+        until(lambda: "word3 " in str(server.get(f"/api/conversations/{conversation}?limit=20")), "the answer to begin")
+        heard: list[str] = []
+        reading = threading.Thread(target=_read, args=(server, conversation, heard))
+        reading.start()
+        until(lambda: heard, "the reader to hear something")
+        assert server.client.get("/api/ready").status_code == 200
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: server.client.get("/api/ready").status_code == 503, "the process to turn unready")
+        refused = server.client.get("/api/ready").json()
+        assert "about to end" in refused["message"]
+        # It lives, it answers, and who reads along sees the end.
+        assert server.get("/api/health")["status"] == "up"
+        assert server.run_status(run) == "running"
+        assert server.process.wait(30) == 0
+        reading.join(10)
+        assert any('"completed"' in line for line in heard)
+
+
+def _read(server: Server, conversation: str, heard: list[str]) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    url = f"{server.url}/api/conversations/{conversation}/events"
+    with (
+        contextlib.suppress(httpx2.TransportError),
+        httpx2.Client(timeout=60, trust_env=False) as client,
+        client.stream("GET", url, headers=headers) as stream,
+    ):
+        heard.extend(stream.iter_lines())
+
+
+@pytest.mark.timeout(120)
+def test_a_process_whose_database_is_away_is_not_ready_and_says_why(tmp_path: Path, postgres_url: str) -> None:
+    with stalling(postgres_url) as (line, url), _role(tmp_path, "worker", url) as worker:
+        assert worker.client.get("/api/ready").status_code == 200
+        line.stall()
+        until(lambda: worker.client.get("/api/ready").status_code == 503, "the process to turn unready")
+        began = time.monotonic()
+        assert "database" in worker.client.get("/api/ready").json()["message"]
+        assert time.monotonic() - began < limits.READY_PATIENCE + 1
+        line.go_on()
+        until(lambda: worker.client.get("/api/ready").status_code == 200, "the process to be ready again", 30)
