@@ -131,7 +131,7 @@ class Database:
     def _reading(self) -> contextlib.AbstractContextManager[Connection]:
         if self.is_sqlite:
             return _standing_in(self.file.transaction())
-        return self.engine.execution_options(isolation_level="REPEATABLE READ").begin()
+        return self._lifted(self.engine.execution_options(isolation_level="REPEATABLE READ"))
 
     def _reading_together(self) -> contextlib.AbstractContextManager[Connection]:
         return self._transaction(_BEGIN_READING)
@@ -144,6 +144,15 @@ class Database:
     def _bare(self) -> sa.Engine:
         """Return what begins no transaction by itself."""
         return self.engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    @contextlib.contextmanager
+    def _lifted(self, engine: sa.Engine) -> Iterator[Connection]:
+        """Have a transaction on PostgreSQL that may take as long as it needs, as for a copy of everything."""
+        from pilothouse.store import postgres
+
+        with engine.begin() as connection:
+            postgres.lift(connection)
+            yield connection
 
     @contextlib.contextmanager
     def _transaction(self, begin: Statement) -> Iterator[Connection]:
@@ -235,7 +244,7 @@ class Database:
 
     def writing(self) -> contextlib.AbstractContextManager[Connection]:
         """Begin a transaction that writes, with a connection for statements."""
-        return _standing_in(self.file.transaction(writes=True)) if self.is_sqlite else self.engine.begin()
+        return _standing_in(self.file.transaction(writes=True)) if self.is_sqlite else self._lifted(self.engine)
 
     def check(self) -> None:
         """Connect once; raise a sentence that says what is wrong with the address or the file."""

@@ -405,6 +405,10 @@ DATABASE_LOCK = 10.0
 # The longest statement of the daily work is a page of a long conversation over a slow line. Searching has a limit of
 # its own, and is stopped sooner.
 DATABASE_STATEMENT = 30.0
+# No transaction of the daily work takes longer as a whole; a server before PostgreSQL 17 has no limit for that.
+DATABASE_TRANSACTION = 60.0
+# How often the server looks, while it works on a statement, whether whoever asked is still there.
+DATABASE_CLIENT_CHECK = 5.0
 # Changing the schema, and waiting for another process that does: a large database takes minutes.
 DATABASE_UPGRADE = 3600.0
 # Dropping what was deleted long ago.
