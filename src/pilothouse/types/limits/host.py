@@ -238,6 +238,16 @@ SHARED_QUIET = 30.0
 # --- several processes --------------------------------------------------------------------------
 # Changes are gathered this long before other processes are told; far below what a reader notices.
 WAKEUP_GATHER = 0.01
+# Text that streams is gathered this long for readers of other processes; it was gathered for 40 ms before.
+LIVE_GATHER = 0.03
+# A process says this often what is read there; others believe it for so long, which is two that got lost.
+LIVE_REMIND = 10.0
+LIVE_WANTED = 25.0
+# What waits to be told to other processes; all beyond it comes with what is kept, a quarter of a second later.
+LIVE_SHARED_BYTES = 1024 * 1024
+# What is held of one item that another process streams, until it is kept; and of how many items of a conversation.
+LIVE_KEPT_BYTES = 64 * 1024
+LIVE_ITEMS = 100
 
 # --- server -------------------------------------------------------------------------------------
 BODY_BYTES = 4 * 1024 * 1024
