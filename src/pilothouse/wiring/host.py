@@ -467,7 +467,7 @@ async def _share(
     """Hear from other processes on the same database, and tell them; an embedded one has none."""
     if url is None:
         return
-    from pilothouse.store.postgres_notify import Wakeups
+    from pilothouse.store.postgres_notify import Hearing, Wakeups
 
     feed = base.feed
 
@@ -483,8 +483,9 @@ async def _share(
             each.forget()
         feed.wake_all()
 
-    wakeups = Wakeups(url, base.connections, woken, missed)
+    wakeups = Wakeups(url, base.connections, Hearing(woken, missed, feed.live_elsewhere, feed.read_here))
     feed.subscribe(wakeups.heard)
+    feed.subscribe_reading(wakeups.read)
     wakeups.begin()
     stack.push_async_callback(wakeups.end)
 
