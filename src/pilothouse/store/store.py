@@ -349,6 +349,7 @@ class Store:
     change_run = _joins(units.change_run)
     settle_run = _joins(units.settle_run)
     runs_in = _looks(reading.runs_in)
+    queued = _looks(reading.count_queued)
     mark_item = _joins(units.mark_item)
 
     # --- processes ---

@@ -38,6 +38,7 @@ class Fleet:
         self._process = process
         self._role = role
         self._began = time.time()
+        self._liveness: Liveness | None = None
         self._queue = QueueEngine(self._line, self._limit, execution, takes=TAKES[role]) if role in TAKES else None
         # A command executes what it queues itself: whoever started it waits for that.
         self.engine: QueueEngine | DirectEngine = self._queue or DirectEngine(execution)
@@ -45,9 +46,15 @@ class Fleet:
     @property
     def trouble(self) -> str:
         """Return why nothing is taken from the queue, in a sentence for anyone; empty while all is well."""
-        return self._queue.trouble if self._queue is not None else ""
+        trouble = self._queue.trouble if self._queue is not None else ""
+        return f"Nothing is taken from the queue: {trouble}." if trouble else ""
 
-    async def begin(self, stack: AsyncExitStack, parts: Parts) -> Liveness:
+    @property
+    def taken_over(self) -> int:
+        """Return how many runs this process took over from others that died."""
+        return self._liveness.taken_over if self._liveness is not None else 0
+
+    async def begin(self, stack: AsyncExitStack, parts: Parts) -> None:
         """Take part from now on, and stop at the end: first the work, then the signs of life."""
         survivors = Survivors(
             is_dead=is_dead,
@@ -55,13 +62,12 @@ class Fleet:
             taken=partial(self._taken, parts.feed.is_read),
             looks_for_forgotten=TAKES.get(self._role, False),
         )
-        liveness = Liveness(self._connect, parts.records, self._process, self._about, survivors)
+        liveness = self._liveness = Liveness(self._connect, parts.records, self._process, self._about, survivors)
         await liveness.begin()
         stack.push_async_callback(liveness.end)
         stack.push_async_callback(self.engine.stop)
         if self._queue is not None:
             await self._queue.begin()
-        return liveness
 
     async def _taken(self, is_read: Callable[[str], bool], run: Run) -> None:
         # Where there is a queue the run has a job. Whoever waits for it at a command waits for nobody else.
