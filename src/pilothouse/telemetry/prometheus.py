@@ -16,7 +16,8 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
 
     # How many runs wait, for any process on the database; None where that could not be found out.
     queued: int | None
-    readers: int
+    # How many read a conversation, and how many the list.
+    readers: tuple[int, int]
     taken_over: int
     database_errors: int
     loop_lag: float
@@ -74,7 +75,11 @@ class _Collector:
     def _process(self) -> Iterator[Metric]:
         now = self._now
         yield CounterMetricFamily("pilothouse_database_errors", "Statements that failed.", now.database_errors)
-        yield GaugeMetricFamily("pilothouse_readers", "Readers of conversations and lists, connected now.", now.readers)
+        text = "Readers that are connected now: of conversations, and of the list of them."
+        readers = GaugeMetricFamily("pilothouse_readers", text, labels=["of"])
+        for kind, count in zip(("conversation", "list"), now.readers, strict=True):
+            readers.add_metric([kind], count)
+        yield readers
         text = "Seconds that the event loop last took to get to what it was given."
         yield GaugeMetricFamily("pilothouse_event_loop_lag_seconds", text, now.loop_lag)
         about = GaugeMetricFamily("pilothouse_process", "What this process is; always 1.", labels=["role", "version"])

@@ -226,9 +226,9 @@ class Feed:
         """Return whether anyone reads a conversation here."""
         return conversation_id in self._readers
 
-    def readers(self) -> int:
-        """Return how many read a conversation or the list here, right now."""
-        return sum(map(len, self._readers.values())) + len(self._watchers)
+    def readers(self) -> tuple[int, int]:
+        """Return how many read a conversation here right now, and how many the list."""
+        return sum(map(len, self._readers.values())), len(self._watchers)
 
     def wake(self, conversation_id: str) -> None:
         """Send readers to the store: another process wrote there."""

@@ -18,7 +18,7 @@ from pilothouse.web.sessions import Access, digest
 from pilothouse.web.watchdog import lag
 
 log = logging.getLogger(__name__)
-_FORMAT = "text/plain; version=1.0.0; charset=utf-8; escaping=underscores"
+_FORMAT = "text/plain; version=1.0.0; charset=utf-8"
 # What a proxy adds: behind one, everybody comes from this machine.
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
