@@ -37,6 +37,8 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "store": RING,
     # The queue on PostgreSQL; who executes is a port.
     "queue": {"types"},
+    # Hears what is written, and counts it.
+    "telemetry": {"types"},
     "tools": RING | {"helper"},
     "timeline": {"types"},
     "host": {"agent", "json_schema", "timeline", "types"},

@@ -377,6 +377,7 @@ class Store:
         return await self._writer.write(lambda tx: units.settle_run(tx, run_id, rule), key=key)
 
     runs_in = _looks(reading.runs_in)
+    queued = _looks(reading.count_queued)
     mark_item = _joins(units.mark_item)
 
     # --- processes ---

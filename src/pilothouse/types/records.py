@@ -246,6 +246,9 @@ class Records(TopicRecords, Protocol):
     async def runs_in(self, statuses: Sequence[RunStatus], conversation_id: str | None = None) -> list[Run]:
         """Return the runs in one of these states, of one conversation or of all, oldest first."""
 
+    async def queued(self) -> int:
+        """Return how many runs wait for their turn, in all conversations."""
+
     async def mark_item(self, owner: str, item_id: str, data: JsonObject) -> Item:
         """Merge data into an item that has not ended."""
 

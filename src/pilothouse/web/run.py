@@ -49,6 +49,8 @@ class ServerOptions:
     local_token: str = field(default="", repr=False)
     # PILOTHOUSE_TOKEN: a fixed bearer token for scripts.
     token: str = field(default="", repr=False)
+    # PILOTHOUSE_METRICS_TOKEN: the bearer token that /metrics then takes; without one it is for this machine.
+    metrics_token: str = field(default="", repr=False)
     # PILOTHOUSE_ALLOWED_HOSTS: further names this server answers to, behind a proxy for example.
     allowed_hosts: tuple[str, ...] = ()
     page: Path = PAGE_FOLDER
@@ -73,6 +75,7 @@ class ServerOptions:
         return cls(
             home=None if probes_only else home,
             token=token,
+            metrics_token=os.environ.get("PILOTHOUSE_METRICS_TOKEN", "").strip(),
             allowed_hosts=tuple(names),
             drain=drain,
             probes_only=probes_only,
@@ -95,7 +98,7 @@ async def serve(host: HostService, listener: Listener, options: ServerOptions, s
         local_token = options.local_token or secrets.token_urlsafe(32)
         tokens = tuple(filter(None, (options.token, local_token)))
         access = Access(host.sessions, port=listener.port, tokens=tokens, secure=listener.tls is not None)
-        app = make_probes(host, access, origins) if options.probes_only else _whole(host, access, origins, options)
+        app = _app(host, access, origins, options)
         server = _Server(_configure(app, listener))
         serving = asyncio.ensure_future(server.serve(sockets=[listener.socket]))
         try:
@@ -113,8 +116,10 @@ async def serve(host: HostService, listener: Listener, options: ServerOptions, s
             await serving
 
 
-def _whole(host: HostService, access: Access, origins: Origins, options: ServerOptions) -> ASGIApp:
-    return make_app(host, access, origins, load_page(options.page))
+def _app(host: HostService, access: Access, origins: Origins, options: ServerOptions) -> ASGIApp:
+    if options.probes_only:
+        return make_probes(host, access, origins, options.metrics_token)
+    return make_app(host, access, origins, load_page(options.page), options.metrics_token)
 
 
 def _address_of(listener: Listener, token: str) -> ServerAddress:
@@ -161,12 +166,13 @@ async def _started(server: uvicorn.Server, serving: asyncio.Future[None]) -> Non
 
 
 def _origins(listener: Listener, options: ServerOptions) -> Origins:
-    if options.token and is_guessable(options.token):
-        raise PilothouseError(
-            "bad_config",
-            f"PILOTHOUSE_TOKEN can be guessed: it takes {limits.TOKEN_CHARS} characters that someone drew by lot.",
-            fix="Set one that `openssl rand -hex 16` prints, or leave it unset.",
-        )
+    for name, token in (("PILOTHOUSE_TOKEN", options.token), ("PILOTHOUSE_METRICS_TOKEN", options.metrics_token)):
+        if token and is_guessable(token):
+            raise PilothouseError(
+                "bad_config",
+                f"{name} can be guessed: it takes {limits.TOKEN_CHARS} characters that someone drew by lot.",
+                fix="Set one that `openssl rand -hex 16` prints, or leave it unset.",
+            )
     for name in options.allowed_hosts:
         if parse_host(name) != name.lower():
             raise PilothouseError(

@@ -18,7 +18,6 @@ from pilothouse.agent.results.masking import MaskerChain
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.host.active_run import Parts
-from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.engine import DirectEngine, Engine, Execution, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
@@ -26,7 +25,6 @@ from pilothouse.host.service import HostService
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
-from pilothouse.models.known_models import source as prices_from
 from pilothouse.models.learned_limits import LessonBook, parse_lessons
 from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
 from pilothouse.models.service import ModelService
@@ -53,23 +51,21 @@ from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
 from pilothouse.types.lazy import Lazy
-from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
-from pilothouse.types.records import KeptResult, QueueLimits, Records
+from pilothouse.types.records import KeptResult, QueueLimits
+from pilothouse.wiring.answering import LimitedSettings, Made, dependencies_of
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.knowledge import Forgets, Knowledge
 from pilothouse.wiring.meaning import LateMeaning
-from pilothouse.wiring.prompts import prompt_parts
 from pilothouse.wiring.servers import Servers
+from pilothouse.wiring.telemetry import Metrics, observe
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
-    from pilothouse.types.host_branches import Branches
     from pilothouse.wiring.fleet import Fleet
 
 _log = logging.getLogger(__name__)
@@ -111,7 +107,7 @@ class Authority:
         )
 
 
-class _Settings(Settings):
+class _Settings(LimitedSettings):
     """The settings, with what other parts know of this machine."""
 
     def __init__(
@@ -155,12 +151,6 @@ class _Settings(Settings):
         """Return how many messages may wait for their answer; one conversation may not take all of it."""
         most = self._service.config.most_waiting
         return QueueLimits(min(limits.WAITING_HERE, most), most)
-
-
-def _providers() -> tuple[ProviderView, ...]:
-    from pilothouse.wiring.provider_list import provider_list
-
-    return provider_list()
 
 
 def _model_service(home: Home, models: ModelCatalogue, changed: Callable[[], Awaitable[None]]) -> ModelService:
@@ -208,13 +198,15 @@ async def open_host(
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
         process = process_name(new_id("p"), one_shot=role not in _SERVES)
         executor = Executor(msgspec.structs.replace(parts, recall=known.memory.recall), process, titles=not brief)
+        counters = observe(stack, base, models, process, counted=role in _SERVES)
         execution = Execution(executor, parts.settings, slots)
         fleet = _fleet(url, base, execution, process, role, folder_tools)
         engine: Engine = DirectEngine(execution) if fleet is None else fleet.engine
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes, known.meaning)
         model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
-        made = _Made(base, known, folder_tools, authority, models, servers, fleet)
-        dependencies = _dependencies(made, settings, model_service, built_in)
+        metrics = Metrics(base, counters, role, fleet) if counters is not None else None
+        made = Made(base, known, folder_tools, authority, models, servers, fleet, metrics)
+        dependencies = dependencies_of(made, settings, model_service, built_in)
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
         await _share(stack, url, base, known.remembering, service)
@@ -226,59 +218,6 @@ async def open_host(
             await _keep_house(stack, made, service, works=role != "web")
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, engine.stop, _note(base))
-
-
-class _Made(NamedTuple):
-    """What a host is put together from, before its service is."""
-
-    base: Foundation
-    known: Knowledge
-    folder_tools: FolderTools
-    authority: Authority
-    models: ModelCatalogue
-    servers: Servers
-    fleet: Fleet | None
-
-
-def _dependencies(made: _Made, settings: _Settings, model_service: ModelService, built_in: BuiltIns) -> Dependencies:
-    """Return who answers for what the service does not do itself."""
-    known, servers, folder_tools = made.known, made.servers, made.folder_tools
-    return Dependencies(
-        models=model_service,
-        model_source=made.models,
-        providers=_providers,
-        settings=settings,
-        queue_limits=settings.queue_limits,
-        servers=servers.admin,
-        finding=servers.finding,
-        server_names=lambda: servers.admin().names(),
-        release=servers.release,
-        todos=known.todos,
-        memories=known.memory.service,
-        prompts=prompt_parts(known.prompts, made.base.opened.store, model_service),
-        permissions=made.authority.permissions,
-        undo=folder_tools.undo,
-        terminals=folder_tools.terminals,
-        index=folder_tools.view,
-        tools=built_in,
-        web=known.web.admin,
-        prices_from=prices_from,
-        meaning=known.meaning,
-        documents=known.documents.held,
-        branches=_branches,
-        why_not_working=partial(_why_not_working, made.fleet),
-    )
-
-
-def _branches(records: Records, host: HostService, dependencies: Dependencies) -> Branches:
-    """Return who answers for branches; loaded when someone asks about them."""
-    from pilothouse.host.branches import BranchService
-
-    return BranchService(records, host, dependencies)
-
-
-def _why_not_working(fleet: Fleet | None) -> str:
-    return fleet.trouble if fleet is not None else ""
 
 
 def _settings_changed(servers: Servers, meaning: LateMeaning) -> None:
@@ -296,7 +235,7 @@ def check_role(role: Role, url: str | None) -> None:
         )
 
 
-async def _keep_house(stack: AsyncExitStack, made: _Made, service: HostService, *, works: bool) -> None:
+async def _keep_house(stack: AsyncExitStack, made: Made, service: HostService, *, works: bool) -> None:
     """Do what a server does besides answering, for as long as it runs; one that only serves the page tidies nothing."""
     from pilothouse.documents.leftovers import sweep
     from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
