@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from pilothouse import __version__
-from pilothouse.settings.json_file import JsonFile
+from pilothouse.settings.json_file import JsonFile, OpenJson
 from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings, check_numbers
@@ -119,7 +119,9 @@ def initial_config() -> JsonObject:
 class ConfigService:
     """Reads and changes `config.json`."""
 
-    def __init__(self, home: Path, database: Literal["sqlite", "postgresql"]) -> None:
+    def __init__(
+        self, home: Path, database: Literal["sqlite", "postgresql"], open_json: OpenJson = JsonFile
+    ) -> None:
         self._home = home
         self._database: Literal["sqlite", "postgresql"] = database
         self._usual_servers = usual_local_servers()
@@ -127,7 +129,7 @@ class ConfigService:
         room = msgspec.structs.replace(about["localServers"], usual=str(self._usual_servers))
         self._about = about | {"localServers": room}
         backup = home / "cache" / "last-good-config.json"
-        self.file = JsonFile(home / "config.json", parse_config, initial_config, backup=backup)
+        self.file = open_json(home / "config.json", parse_config, initial_config, backup=backup)
 
     @property
     def config(self) -> Config:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 
 from pilothouse.helper.client import Helper
@@ -10,6 +12,7 @@ from pilothouse.secrets.sealing import Sealer
 from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home
+from pilothouse.settings.json_file import JsonFile, OpenJson
 from pilothouse.store.connections import Connections
 from pilothouse.store.opening import OpenStore
 from pilothouse.timeline.feed import Feed
@@ -30,3 +33,7 @@ class Foundation(msgspec.Struct, frozen=True):
     sealer: Sealer
     # The connections to a database elsewhere.
     connections: Connections
+    # Where the settings are: files, or rows of a database that others share.
+    open_json: OpenJson = JsonFile
+    # Waits until what is known of shared settings is what the database has now; files are always looked at.
+    confirm: Callable[[], Awaitable[None]] | None = None

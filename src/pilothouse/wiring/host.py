@@ -28,11 +28,12 @@ from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
 from pilothouse.models.known_models import source as prices_from
 from pilothouse.models.learned_limits import LessonBook, parse_lessons
-from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
+from pilothouse.models.models_file import ModelsFile, embedded_only, first_models, has_no_models, parse_models
 from pilothouse.models.service import ModelService
 from pilothouse.net.loop_clients import close_clients
 from pilothouse.permissions.authorizer import PersonAuthorizer
 from pilothouse.permissions.grants import PersonPermissions
+from pilothouse.permissions.policy import RuleSet
 from pilothouse.permissions.policy_file import new_policy, parse_policy
 from pilothouse.permissions.protected import Protected
 from pilothouse.plugins.discovery import installed
@@ -43,7 +44,7 @@ from pilothouse.secrets.sealing import Sealer
 from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home, open_home
-from pilothouse.settings.json_file import JsonFile
+from pilothouse.settings.json_file import JsonFile, OpenJson
 from pilothouse.settings.logs import logging_to, wanted_level
 from pilothouse.store.connections import Connections, hanging
 from pilothouse.store.opening import open_store
@@ -54,6 +55,7 @@ from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
+from pilothouse.types.json import JsonObject
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
@@ -91,7 +93,7 @@ class Authority:
     """The person's rules and permissions, what is protected, and who decides by them."""
 
     def __init__(self, base: Foundation) -> None:
-        self.file = JsonFile(
+        self.file: JsonStore[RuleSet] = base.open_json(
             base.home.policy_file,
             parse_policy,
             new_policy,
@@ -101,7 +103,11 @@ class Authority:
         self.guard = Protected(base.home.path)
         config = base.config
         self.authorizer = PersonAuthorizer(
-            self.permissions.policy, self.permissions, self.guard, lambda: config.config.permission_minutes
+            self.permissions.policy,
+            self.permissions,
+            self.guard,
+            lambda: config.config.permission_minutes,
+            confirm=base.confirm,
         )
 
 
@@ -286,13 +292,24 @@ async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None,
     connections = await _watch_database(stack, url, feed)
     opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections)
     stack.push_async_callback(opened.close)
-    config = ConfigService(folder.path, "postgresql" if url else "sqlite")
     secrets = SecretStore(folder.secrets, learn=redactor.learn)
+    open_json: OpenJson = JsonFile
+    confirm: Callable[[], Awaitable[None]] | None = None
+    if url is not None:
+        from pilothouse.wiring.shared_settings import open_shared, share_settings
+
+        opening = partial(open_shared, folder, opened.database, secrets, redactor)
+        shared = await share_settings(stack, url, connections, opening)
+        secrets, open_json = shared.secrets, shared.settings.open_json
+        confirm = partial(patiently, feed, shared.settings.confirm)
+    config = await asyncio.to_thread(ConfigService, folder.path, "postgresql" if url else "sqlite", open_json)
     if not brief:
         _learn_secrets(stack, secrets)
     helper = Helper()
     stack.callback(helper.close)
-    return Foundation(folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), connections)
+    return Foundation(
+        folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), connections, open_json, confirm
+    )
 
 
 def _parts(
@@ -347,10 +364,16 @@ def _plugin_broke(feed: Feed) -> Callable[[str], None]:
 
 def _models(base: Foundation, plugins: Plugins, changed: Callable[[], Awaitable[None]]) -> ModelCatalogue:
     folder, secrets, redactor = base.home, base.secrets, base.redactor
-    bindings = JsonFile(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
-    file = JsonFile(
+    bindings = base.open_json(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
+    keys = Keys(secrets, bindings, learn=redactor.learn)
+    parse: Callable[[JsonObject], ModelsFile] = parse_models
+    if base.confirm is not None:
+        from pilothouse.wiring.shared_settings import seeing
+
+        parse = seeing(keys)
+    file = base.open_json(
         folder.models_file,
-        parse_models,
+        parse,
         first_models(folder.path, secrets),
         fallback=embedded_only,
         is_empty=has_no_models,
@@ -361,7 +384,6 @@ def _models(base: Foundation, plugins: Plugins, changed: Callable[[], Awaitable[
         lambda path: JsonFile(path, parse_lessons, dict, is_empty=lambda _raw: False),
         changed=changed,
     )
-    keys = Keys(secrets, bindings, learn=redactor.learn)
     make = making(plugins.models, lambda config, key: make_model(config, key, lessons=learned.of(config)))
     return ModelCatalogue(file, secrets, keys, make, learned)
 

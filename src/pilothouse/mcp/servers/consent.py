@@ -241,11 +241,7 @@ class Consents:
     def _sealing_key(self) -> bytes:
         with self._guard:
             if self._key is None:
-                kept = self._secrets.get(_KEY_NAME, _KEY_ORIGIN)
-                if kept is None:
-                    kept = random.token_hex(32)
-                    self._secrets.put(_KEY_NAME, kept, _KEY_ORIGIN)
-                self._key = kept.encode()
+                self._key = self._secrets.settle(_KEY_NAME, random.token_hex(32), _KEY_ORIGIN).encode()
             return self._key
 
 

@@ -330,6 +330,8 @@ HOST_CHARS = 300
 # --- settings and secrets -----------------------------------------------------------------------
 # How soon an edit of a settings file by hand is noticed.
 FILE_WATCH = 1.0
+# How soon a change of settings in a shared database is noticed where the word of it got lost.
+SETTINGS_LOOK = 1.0
 # Another of our processes may be writing the same settings file; it needs milliseconds.
 FILE_LOCK_TIMEOUT = 5.0
 # Far more than anyone writes by hand; a larger settings file is a mistake.
