@@ -6,12 +6,12 @@ import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from pilothouse import __version__
-from pilothouse.settings.json_file import JsonFile, OpenJson
+from pilothouse.settings.json_file import JsonFile
 from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings, check_numbers
@@ -22,6 +22,9 @@ from pilothouse.types.setting import check_bounds, fields_of, shown
 from pilothouse.types.settings import Profile, Settings
 from pilothouse.types.spelling import from_file
 from pilothouse.types.timeouts import ToolTimeouts
+
+if TYPE_CHECKING:
+    from pilothouse.types.shared import OpenJson
 
 VERSION = "1.0"
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pilothouse.settings import json_text
 from pilothouse.types import limits
@@ -188,22 +188,6 @@ class JsonFile(Generic[T]):
                 yield
         except OSError as error:
             raise write_failure(self._path, error) from None
-
-
-class OpenJson(Protocol):
-    """Opens settings: as files of their own, which `JsonFile` does, or wherever else they are kept."""
-
-    def __call__(
-        self,
-        path: Path,
-        parse: Callable[[JsonObject], T],
-        initial: Callable[[], JsonObject],
-        *,
-        fallback: Callable[[], JsonObject] | None = None,
-        is_empty: Callable[[JsonObject], bool] = ...,
-        backup: Path | None = None,
-    ) -> JsonStore[T]:
-        """Return the settings that have this path in the data folder."""
 
 
 def write_failure(path: Path, error: OSError) -> PilothouseError:

@@ -140,13 +140,22 @@ class SharedSettings:
         backup: Path | None = None,
     ) -> JsonStore[T]:
         """Return the settings that a file of this path would hold; there is no copy to go back to, so no `backup`."""
-        name = path.relative_to(self._home).as_posix()
+        name = self._name(path)
         row = self._found.pop(name, None) or self._rows.first(name, lambda: self._imported(path, parse, initial, is_empty))
         _note_difference(path, row)
         file = SharedJson(self._rows, name, parse, fallback or initial)
         file.take(row)
         self._files[name] = file
         return file
+
+    def prepare(self, path: Path, initial: Callable[[], JsonObject]) -> None:
+        """Make sure that the row of a file is there, so that opening it later need not wait for the database."""
+        name = self._name(path)
+        if name not in self._found:
+            self._found[name] = self._rows.first(name, lambda: self._imported(path, dict, initial, lambda raw: not raw))
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self._home).as_posix()
 
     def follow(self, name: str, version: Callable[[], int], load: Callable[[], None]) -> None:
         """Have something else loaded, in a thread, whenever the row of this name is of another version than known."""
@@ -160,12 +169,16 @@ class SharedSettings:
 
     def _stale(self, versions: Mapping[str, int]) -> list[str]:
         known = {name: file.version for name, file in self._files.items()}
+        known |= {name: row.version for name, row in self._found.items()}
         known |= {name: version() for name, (version, _) in self._others.items()}
         return [name for name, version in known.items() if versions.get(name, 0) > version]
 
     def _load(self, stale: list[str]) -> None:
-        for name, row in self._rows.rows([name for name in stale if name in self._files]).items():
-            self._files[name].take(row)
+        for name, row in self._rows.rows([name for name in stale if name not in self._others]).items():
+            if name in self._files:
+                self._files[name].take(row)
+            else:
+                self._found[name] = row
         for name in stale:
             if name in self._others:
                 self._others[name][1]()

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeVar
+
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import JsonStore
+
+T = TypeVar("T")
 
 
 class SharedRow(NamedTuple):
@@ -46,3 +52,19 @@ class SharedEntries(Protocol):
 
     def remove(self, name: str) -> int:
         """Drop one; return the version then."""
+
+
+class OpenJson(Protocol):
+    """Opens settings: as files of their own, or as rows that others share."""
+
+    def __call__(
+        self,
+        path: Path,
+        parse: Callable[[JsonObject], T],
+        initial: Callable[[], JsonObject],
+        *,
+        fallback: Callable[[], JsonObject] | None = None,
+        is_empty: Callable[[JsonObject], bool] = ...,
+        backup: Path | None = None,
+    ) -> JsonStore[T]:
+        """Return the settings that have this path in the data folder."""

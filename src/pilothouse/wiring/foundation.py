@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from pilothouse.helper.client import Helper
@@ -12,10 +14,13 @@ from pilothouse.secrets.sealing import Sealer
 from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home
-from pilothouse.settings.json_file import JsonFile, OpenJson
+from pilothouse.settings.json_file import JsonFile
 from pilothouse.store.connections import Connections
 from pilothouse.store.opening import OpenStore
 from pilothouse.timeline.feed import Feed
+
+if TYPE_CHECKING:
+    from pilothouse.types.shared import OpenJson
 
 
 class Foundation(msgspec.Struct, frozen=True):

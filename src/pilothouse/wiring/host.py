@@ -44,7 +44,7 @@ from pilothouse.secrets.sealing import Sealer
 from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home, open_home
-from pilothouse.settings.json_file import JsonFile, OpenJson
+from pilothouse.settings.json_file import JsonFile
 from pilothouse.settings.logs import logging_to, wanted_level
 from pilothouse.store.connections import Connections, hanging
 from pilothouse.store.opening import open_store
@@ -71,6 +71,7 @@ from pilothouse.wiring.servers import Servers
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
     from pilothouse.types.host_branches import Branches
+    from pilothouse.types.shared import OpenJson
 
 _log = logging.getLogger(__name__)
 # A server and an heir, which had been a client until the folder's owner ended, take up what died with other processes;

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from pilothouse.models.keys import Keys
@@ -40,7 +42,15 @@ def open_shared(home: Home, database: Database, own: SecretStore, redactor: Reda
     secrets.open(own)
     settings = SharedSettings(rows, home.path)
     settings.follow(SECRETS, lambda: secrets.version, secrets.load)
+    settings.prepare(home.secrets / "consents.json", dict)
+    settings.prepare(home.path / "tools.json", partial(_approved, home.cache / "mcp"))
     return Shared(settings, secrets)
+
+
+def _approved(folder: Path) -> JsonObject:
+    from pilothouse.mcp.servers.shared_catalogue import approvals_in
+
+    return approvals_in(folder)
 
 
 async def share_settings(

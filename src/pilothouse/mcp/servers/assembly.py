@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pilothouse.mcp.servers.connecting import Sessions
     from pilothouse.mcp.servers.consent import Consents
     from pilothouse.mcp.servers.servers_file import ServersFile
+    from pilothouse.types.shared import OpenJson
 
 
 class HostParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +48,17 @@ class HostParts(msgspec.Struct, frozen=True, kw_only=True):
     client_document: Callable[[], str] = str
     # Who installs their packages, where others ask that, too.
     packages: Lazy[PackageRooms] | None = None
+    # Where other processes share what was agreed to and approved; None where there are none.
+    open_json: OpenJson | None = None
+
+
+def _catalogue(host: HostParts) -> Catalogue:
+    folder = host.home / "cache" / "mcp"
+    if host.open_json is None:
+        return Catalogue(folder)
+    from pilothouse.mcp.servers.shared_catalogue import SharedCatalogue  # noqa: PLC0415
+
+    return SharedCatalogue(folder, host.home / "tools.json", host.open_json)
 
 
 def supervise(file: ServersFile, host: HostParts) -> Supervisor:
@@ -59,9 +71,14 @@ def supervise(file: ServersFile, host: HostParts) -> Supervisor:
         return Sessions(host.home, host.secrets, host.learn, host.server_sandbox, host.client_document)
 
     def consents() -> Consents:
+        file = host.home / "secrets" / "consents.json"
+        if host.open_json is not None:
+            from pilothouse.mcp.servers.shared_consents import SharedConsents  # noqa: PLC0415
+
+            return SharedConsents(file, host.secrets, host.open_json)
         from pilothouse.mcp.servers.consent import Consents  # noqa: PLC0415
 
-        return Consents(host.home / "secrets" / "consents.json", host.secrets)
+        return Consents(file, host.secrets)
 
     def packages() -> PackageRooms:
         from pilothouse.mcp.packages.rooms import rooms_in  # noqa: PLC0415
@@ -71,7 +88,7 @@ def supervise(file: ServersFile, host: HostParts) -> Supervisor:
     parts = ServerParts(
         secrets=host.secrets,
         consents=Lazy(consents),
-        catalogue=Catalogue(host.home / "cache" / "mcp"),
+        catalogue=_catalogue(host),
         traffic=Traffic(host.redact),
         logs=Logbook(host.home / "logs" / "mcp"),
         folders=ServerFolders(host.home / "servers"),
