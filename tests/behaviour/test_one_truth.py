@@ -107,8 +107,8 @@ async def test_changes_made_at_both_at_the_same_time_are_all_kept(both: Replicas
         await host.api.models.add(ME, a_model(id=name, name=name))
 
     names = [f"m-{number}" for number in range(12)]
-    await asyncio.gather(*(add(both[index % 2], name) for index, name in enumerate(names)))
-    for host in both[:2]:
+    await asyncio.gather(*(add((both.a, both.b)[index % 2], name) for index, name in enumerate(names)))
+    for host in (both.a, both.b):
 
         async def all_there(host: OpenHost = host) -> bool:
             return set(names) <= {model.id for model in (await host.api.models.list(ME)).models}
@@ -156,7 +156,7 @@ async def test_a_sign_in_begun_at_one_ends_at_the_other(both: Replicas) -> None:
         answer = SignInAnswer(address=await browsed(begun.url))
         server = await both.b.api.servers.finish_sign_in(ME, answer)
         assert server.name == "One"
-        for host in both[:2]:
+        for host in (both.a, both.b):
 
             async def signed_in(host: OpenHost = host) -> bool:
                 [one] = (await host.api.servers.list(ME)).servers
@@ -202,7 +202,7 @@ async def test_the_first_replica_brings_its_files_and_secrets_and_no_other_does(
     # The folder's own key opens what was kept there.
     (tmp_path / "the-master-key").write_bytes((tmp_path / "a" / "secrets" / "master.key").read_bytes())
     async with replicas(tmp_path, postgres_url) as both:
-        for host in both[:2]:
+        for host in (both.a, both.b):
             names = {model.id for model in (await host.api.models.list(ME)).models}
             assert "of-a" in names
             assert "of-b" not in names

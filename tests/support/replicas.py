@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +11,13 @@ import psycopg
 import pytest
 
 from pilothouse.secrets.master_key import FILE_VARIABLE
+from pilothouse.secrets.redaction import Redactor
+from pilothouse.secrets.store import SecretStore
+from pilothouse.settings.home import open_home
+from pilothouse.store import upgrade
+from pilothouse.store.database import Database
 from pilothouse.wiring import OpenHost, open_host
+from pilothouse.wiring.shared_settings import Shared, open_shared
 
 KEY = "a master key that stands in no database"
 
@@ -65,3 +71,13 @@ def everything_in(url: str) -> bytes:
             f"SELECT t::text FROM {table} t".encode()
         ).fetchall()
         return "\n".join(text for (table,) in listed for (text,) in read(table)).encode()
+
+
+@contextmanager
+def shared_by(url: str, folder: Path) -> Iterator[Shared]:
+    """What a process of a data folder shares on a database, without the rest of a host."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with closing(Database(url)) as database:
+        upgrade.prepare(database, folder / "backups")
+        home = open_home(folder)
+        yield open_shared(home, database, SecretStore(home.secrets, find=lambda: None), Redactor())

@@ -44,7 +44,7 @@ def process_name(name: str, *, one_shot: bool) -> str:
     return f"{_ONE_SHOT if one_shot else ''}{name}{f'@{machine}.{pid}.{since}' if machine and since else ''}"
 
 
-def _is_dead(process: str) -> bool:
+def is_dead(process: str) -> bool:
     """Return whether a process has certainly ended; of one on another machine nobody here can say."""
     machine, _, rest = process.partition("@")[2].partition(".")
     pid, _, since = rest.partition(".")
@@ -139,7 +139,7 @@ class Recovery:
         holders.pop(self._process, None)
         queued = await self._records.runs_in(("queued",)) if take_over else []
         still = self._still({**holders, **{run.id: run.updated_at for run in queued}})
-        dead = {process for process in holders if alone or process in still or _is_dead(process)}
+        dead = {process for process in holders if alone or process in still or is_dead(process)}
         if dead:
             for run in await self._records.runs_in(("running",)):
                 if run.process in dead:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -68,3 +69,11 @@ class OpenJson(Protocol):
         backup: Path | None = None,
     ) -> JsonStore[T]:
         """Return the settings that have this path in the data folder."""
+
+
+class SharedParts(NamedTuple):
+    """What a part needs that keeps something in common with other processes."""
+
+    open_json: OpenJson
+    # Keeps every other process out of what a name stands for.
+    alone: Callable[[str], AbstractAsyncContextManager[None]]

@@ -20,7 +20,7 @@ from pilothouse.store.opening import OpenStore
 from pilothouse.timeline.feed import Feed
 
 if TYPE_CHECKING:
-    from pilothouse.types.shared import OpenJson
+    from pilothouse.types.shared import OpenJson, SharedParts
 
 
 class Foundation(msgspec.Struct, frozen=True):
@@ -42,3 +42,5 @@ class Foundation(msgspec.Struct, frozen=True):
     open_json: OpenJson = JsonFile
     # Waits until what is known of shared settings is what the database has now; files are always looked at.
     confirm: Callable[[], Awaitable[None]] | None = None
+    # What other processes share; None where there are none.
+    shared: SharedParts | None = None

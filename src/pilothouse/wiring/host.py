@@ -71,7 +71,8 @@ from pilothouse.wiring.servers import Servers
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
     from pilothouse.types.host_branches import Branches
-    from pilothouse.types.shared import OpenJson
+    from pilothouse.types.shared import OpenJson, SharedParts
+    from pilothouse.web.sessions import Door
 
 _log = logging.getLogger(__name__)
 # A server and an heir, which had been a client until the folder's owner ended, take up what died with other processes;
@@ -88,6 +89,8 @@ class OpenHost(NamedTuple):
     executor: Executor
     # What the person who opens it should know, in a sentence.
     note: str = ""
+    # Opens what its web server shares with others of the installation; None where there are none.
+    door: Callable[[], Awaitable[Door]] | None = None
 
 
 class Authority:
@@ -233,7 +236,15 @@ async def open_host(
             settings_changed = partial(_settings_changed, servers, known.meaning)
             await _keep_house(stack, base, files, folder_tools, service, settings_changed)
         servers.begin()
-        yield OpenHost(service, folder, base.redactor, executor, _note(base))
+        yield OpenHost(service, folder, base.redactor, executor, _note(base), _door(base, process))
+
+
+def _door(base: Foundation, process: str) -> Callable[[], Awaitable[Door]] | None:
+    if base.shared is None:
+        return None
+    from pilothouse.wiring.shared_door import open_door
+
+    return partial(open_door, base, process)
 
 
 def _branches(records: Records, host: HostService, dependencies: Dependencies) -> Branches:
@@ -296,12 +307,13 @@ async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None,
     secrets = SecretStore(folder.secrets, learn=redactor.learn)
     open_json: OpenJson = JsonFile
     confirm: Callable[[], Awaitable[None]] | None = None
+    parts: SharedParts | None = None
     if url is not None:
         from pilothouse.wiring.shared_settings import open_shared, share_settings
 
         opening = partial(open_shared, folder, opened.database, secrets, redactor)
         shared = await share_settings(stack, url, connections, opening)
-        secrets, open_json = shared.secrets, shared.settings.open_json
+        secrets, open_json, parts = shared.secrets, shared.settings.open_json, shared.parts(url, connections)
         confirm = partial(patiently, feed, shared.settings.confirm)
     config = await asyncio.to_thread(ConfigService, folder.path, "postgresql" if url else "sqlite", open_json)
     if not brief:
@@ -309,7 +321,7 @@ async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None,
     helper = Helper()
     stack.callback(helper.close)
     return Foundation(
-        folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), connections, open_json, confirm
+        folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), connections, open_json, confirm, parts
     )
 
 

@@ -87,7 +87,7 @@ class Servers:
             server_sandbox=self._server_sandbox,
             most=self._base.config.local_servers,
             client_document=lambda: self._base.config.config.client_document or "",
-            open_json=self._base.open_json if self._base.confirm is not None else None,
+            shared=self._base.shared,
         )
         supervisor = supervise(ServersFile(self._base.config.file, self._entries), sharing)
         supervisor.begin(learn=self._learn)

@@ -36,7 +36,8 @@ async def run_server(listener: Listener, on_ready: Callable[[str, str, str], Non
     few_files = raise_limit()
     with closing(listener), stop_on_signals() as stop:
         async with giving_back(), open_host(role="server") as host:
-            await serve(host.api, listener, ServerOptions.from_environment(host.home.path, ready), stop)
+            door = await host.door() if host.door is not None else None
+            await serve(host.api, listener, ServerOptions.from_environment(host.home.path, ready, door), stop)
 
 
 def bind(

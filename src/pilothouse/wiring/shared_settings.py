@@ -19,8 +19,10 @@ from pilothouse.settings.shared_json import SharedSettings
 from pilothouse.store.connections import Connections
 from pilothouse.store.database import Database
 from pilothouse.store.shared_rows import SECRETS, PostgresSharedEntries, PostgresSharedRows
+from pilothouse.store.shared_turns import SharedTurns
 from pilothouse.store.shared_watch import SharedWatch
 from pilothouse.types.json import JsonObject
+from pilothouse.types.shared import SharedParts
 
 
 class Shared(NamedTuple):
@@ -28,6 +30,10 @@ class Shared(NamedTuple):
 
     settings: SharedSettings
     secrets: SharedSecretStore
+
+    def parts(self, url: str, connections: Connections) -> SharedParts:
+        """Return what other parts need of them."""
+        return SharedParts(self.settings.open_json, SharedTurns(url, connections).alone)
 
 
 def open_shared(home: Home, database: Database, own: SecretStore, redactor: Redactor) -> Shared:

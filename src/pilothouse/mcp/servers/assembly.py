@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pilothouse.mcp.servers.connecting import Sessions
     from pilothouse.mcp.servers.consent import Consents
     from pilothouse.mcp.servers.servers_file import ServersFile
-    from pilothouse.types.shared import OpenJson
+    from pilothouse.types.shared import SharedParts
 
 
 class HostParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,17 +48,17 @@ class HostParts(msgspec.Struct, frozen=True, kw_only=True):
     client_document: Callable[[], str] = str
     # Who installs their packages, where others ask that, too.
     packages: Lazy[PackageRooms] | None = None
-    # Where other processes share what was agreed to and approved; None where there are none.
-    open_json: OpenJson | None = None
+    # What other processes share of what was agreed to, approved and got by signing in; None where there are none.
+    shared: SharedParts | None = None
 
 
 def _catalogue(host: HostParts) -> Catalogue:
     folder = host.home / "cache" / "mcp"
-    if host.open_json is None:
+    if host.shared is None:
         return Catalogue(folder)
     from pilothouse.mcp.servers.shared_catalogue import SharedCatalogue  # noqa: PLC0415
 
-    return SharedCatalogue(folder, host.home / "tools.json", host.open_json)
+    return SharedCatalogue(folder, host.home / "tools.json", host.shared.open_json)
 
 
 def supervise(file: ServersFile, host: HostParts) -> Supervisor:
@@ -68,14 +68,15 @@ def supervise(file: ServersFile, host: HostParts) -> Supervisor:
         # Transports and the protocol: for the first server that is started.
         from pilothouse.mcp.servers.connecting import Sessions  # noqa: PLC0415
 
-        return Sessions(host.home, host.secrets, host.learn, host.server_sandbox, host.client_document)
+        alone = host.shared.alone if host.shared is not None else None
+        return Sessions(host.home, host.secrets, host.learn, host.server_sandbox, host.client_document, alone=alone)
 
     def consents() -> Consents:
         file = host.home / "secrets" / "consents.json"
-        if host.open_json is not None:
+        if host.shared is not None:
             from pilothouse.mcp.servers.shared_consents import SharedConsents  # noqa: PLC0415
 
-            return SharedConsents(file, host.secrets, host.open_json)
+            return SharedConsents(file, host.secrets, host.shared.open_json)
         from pilothouse.mcp.servers.consent import Consents  # noqa: PLC0415
 
         return Consents(file, host.secrets)
