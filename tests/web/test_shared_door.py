@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse.types import limits
+from pilothouse.types.json import JsonObject
 from pilothouse.web.guard import HALF
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
@@ -78,7 +79,7 @@ async def test_what_a_browser_sent_is_of_no_use_after_nobody_was_there(tmp_path:
 
 
 def test_old_links_make_room_for_new_ones() -> None:
-    raw = {"codes": {}}
+    raw: JsonObject = {"codes": {}}
     for number in range(limits.OPEN_CODES + 3):
         _add(raw, str(number))
     assert list(raw["codes"]) == [str(number) for number in range(3, limits.OPEN_CODES + 3)]

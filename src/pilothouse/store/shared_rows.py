@@ -81,6 +81,11 @@ class PostgresSharedRows:
 
         return self._database.write_now(work)
 
+    def put(self, name: str, body: str) -> None:
+        """Put a row in the place of what there is, if anything."""
+        self.first(name, lambda: body)
+        self.change(name, lambda _before: body)
+
 
 class PostgresSharedEntries:
     """Implements the port `SharedEntries`."""

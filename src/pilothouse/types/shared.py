@@ -38,6 +38,9 @@ class SharedRows(Protocol):
     def change(self, name: str, change: Callable[[SharedRow], str]) -> SharedRow:
         """Change a row that is there in one transaction, in which nobody else changes it; return what it is then."""
 
+    def put(self, name: str, body: str) -> None:
+        """Put a row in the place of what there is, if anything."""
+
 
 class SharedEntries(Protocol):
     """The sealed secrets of all processes; none of it is for the event loop."""
