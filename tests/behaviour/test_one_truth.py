@@ -15,7 +15,7 @@ from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.types.api import Answer, ConfigPatch, ModelInput
 from pilothouse.types.authority import Pattern, PolicyInput, Rule
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.servers import ServerInput
+from pilothouse.types.servers import ServerInput, ToolTry
 from pilothouse.types.sign_ins import SignInAnswer, SignInStart
 from pilothouse.wiring import OpenHost, open_host
 from tests.support.chatting import ME, chatting
@@ -167,6 +167,28 @@ async def test_a_sign_in_begun_at_one_ends_at_the_other(both: Replicas) -> None:
             await both.a.api.servers.finish_sign_in(ME, answer)
 
 
+async def test_tokens_that_ran_out_at_both_at_once_are_renewed_once(both: Replicas) -> None:
+    async with signing_in(OneTool) as setting:
+        await both.a.api.servers.add(ME, ServerInput(name="One", command_line=setting.resource.mcp))
+        begun = await both.a.api.servers.begin_sign_in(ME, "One", SignInStart(redirect_uri=BACK))
+        await both.a.api.servers.finish_sign_in(ME, SignInAnswer(address=await browsed(begun.url)))
+
+        async def look(host: OpenHost) -> str:
+            return (await host.api.servers.try_tool(ME, ToolTry(server_id="One", tool="look"))).text
+
+        for host in (both.a, both.b):
+
+            async def there(host: OpenHost = host) -> bool:
+                servers = (await host.api.servers.list(ME)).servers
+                return bool(servers) and servers[0].state == "connected"
+
+            await eventually(there, "the server to be connected")
+        setting.issuer.valid.clear()
+        # A refresh token is good once: a second who shows it is refused, and would be taken for signed out.
+        assert await asyncio.gather(look(both.a), look(both.b)) == ["seen", "seen"]
+        assert await asyncio.gather(look(both.b), look(both.a)) == ["seen", "seen"]
+
+
 async def test_neither_a_secret_nor_the_master_key_is_in_the_database(both: Replicas) -> None:
     await both.a.api.models.add(ME, a_model(api_key=SECRET))
     kept = await asyncio.to_thread(everything_in, both.url)
@@ -186,9 +208,7 @@ async def test_a_replica_with_another_master_key_says_what_to_do(
     with pytest.raises(PilothouseError) as caught:
         async with open_host(tmp_path / "b", postgres_url):
             raise AssertionError("it was opened")
-    assert caught.value.message == (
-        f"The secrets in the database were encrypted with another master key than {file}."
-    )
+    assert caught.value.message == (f"The secrets in the database were encrypted with another master key than {file}.")
     assert caught.value.fix == "Give all replicas the same master key file: set PILOTHOUSE_MASTER_KEY_FILE to it."
 
 

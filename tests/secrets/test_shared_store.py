@@ -43,7 +43,9 @@ def test_it_is_bound_to_its_origin_and_name(both: tuple[Shared, Shared], postgre
     b.confirm("one", "https://another.example")
     assert a.get("one", "https://another.example") == "first"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute("INSERT INTO shared_secrets SELECT 'two', entry, updated_at FROM shared_secrets s WHERE s.name='one'")
+        connection.execute(
+            "INSERT INTO shared_secrets SELECT 'two', entry, updated_at FROM shared_secrets s WHERE s.name='one'"
+        )
     # Until something of ours changes, nobody has a reason to look.
     a.put("three", "third", ORIGIN)
     with pytest.raises(PilothouseError, match="cannot be opened"):

@@ -122,9 +122,7 @@ def initial_config() -> JsonObject:
 class ConfigService:
     """Reads and changes `config.json`."""
 
-    def __init__(
-        self, home: Path, database: Literal["sqlite", "postgresql"], open_json: OpenJson = JsonFile
-    ) -> None:
+    def __init__(self, home: Path, database: Literal["sqlite", "postgresql"], open_json: OpenJson = JsonFile) -> None:
         self._home = home
         self._database: Literal["sqlite", "postgresql"] = database
         self._usual_servers = usual_local_servers()

@@ -141,7 +141,9 @@ class SharedSettings:
     ) -> JsonStore[T]:
         """Return the settings that a file of this path would hold; there is no copy to go back to, so no `backup`."""
         name = self._name(path)
-        row = self._found.pop(name, None) or self._rows.first(name, lambda: self._imported(path, parse, initial, is_empty))
+        row = self._found.pop(name, None) or self._rows.first(
+            name, lambda: self._imported(path, parse, initial, is_empty)
+        )
         _note_difference(path, row)
         file = SharedJson(self._rows, name, parse, fallback or initial)
         file.take(row)

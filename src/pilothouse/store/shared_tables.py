@@ -16,14 +16,15 @@ DO $$ DECLARE found record; BEGIN
     WHERE pronamespace = current_schema()::regnamespace AND starts_with(proname, 'procrastinate_')
   LOOP EXECUTE found.drop; END LOOP;
   FOR found IN SELECT format('DROP TYPE %I CASCADE', typname) AS drop FROM pg_type
-    WHERE typnamespace = current_schema()::regnamespace AND starts_with(typname, 'procrastinate_') AND typtype IN ('c', 'e')
+    WHERE typnamespace = current_schema()::regnamespace
+    AND starts_with(typname, 'procrastinate_') AND typtype IN ('c', 'e')
   LOOP EXECUTE found.drop; END LOOP;
 END $$
 """
 # The settings that are files on one machine: policy.json, config.json, models.json. The version grows with each write.
 _SETTINGS = (
-    "CREATE TABLE IF NOT EXISTS shared_settings (name varchar(80) PRIMARY KEY, version bigint NOT NULL, body text NOT NULL, "
-    "updated_at double precision NOT NULL)"
+    "CREATE TABLE IF NOT EXISTS shared_settings (name varchar(80) PRIMARY KEY, version bigint NOT NULL, "
+    "body text NOT NULL, updated_at double precision NOT NULL)"
 )
 # Each sealed with the master key, which is never in the database.
 _SECRETS = (

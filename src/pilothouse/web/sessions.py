@@ -200,7 +200,7 @@ class Access:
         return None
 
     def _holder(self, *, key: str = "", half: str = "") -> str:
-        """Return what a cookie is good together with: this installation, and a key, or a half that only this process takes."""
+        """Return what a cookie is good together with: the installation, and a key, or a half of this start."""
         return f" {self._door.name} key {key}" if key else f" {self._door.name} half {half}"
 
     def _holder_of(self, half: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-
 from typing import TYPE_CHECKING
 
 import msgspec

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-
 from pilothouse.mcp.servers.consent import Consents, Records
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import JsonObject, convert, plain
@@ -40,5 +39,3 @@ class SharedConsents(Consents):
 
 def _parsed(raw: JsonObject) -> Records:
     return convert(raw, Records)
-
-
