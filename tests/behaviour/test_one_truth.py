@@ -185,8 +185,8 @@ async def test_tokens_that_ran_out_at_both_at_once_are_renewed_once(both: Replic
             await eventually(there, "the server to be connected")
         setting.issuer.valid.clear()
         # A refresh token is good once: a second who shows it is refused, and would be taken for signed out.
-        assert await asyncio.gather(look(both.a), look(both.b)) == ["seen", "seen"]
-        assert await asyncio.gather(look(both.b), look(both.a)) == ["seen", "seen"]
+        assert tuple(await asyncio.gather(look(both.a), look(both.b))) == ("seen", "seen")
+        assert tuple(await asyncio.gather(look(both.b), look(both.a))) == ("seen", "seen")
 
 
 async def test_neither_a_secret_nor_the_master_key_is_in_the_database(both: Replicas) -> None:
