@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from pilothouse.store import audit, restore_rows, schema, shared_tables, upgrade
 from pilothouse.store.database import Database
 from pilothouse.store.portable import Head, LineReader, LineWriter, compressed
+from pilothouse.store.shared_tables import QUEUE_GONE
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
@@ -118,3 +119,5 @@ def _empty(connection: sa.Connection) -> None:
     ours = set(sa.inspect(connection).get_table_names()) & {*schema.metadata.tables, "alembic_version"}
     known.reflect(connection, only=sorted(ours))
     known.drop_all(connection)
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(QUEUE_GONE.replace("%", "%%"))

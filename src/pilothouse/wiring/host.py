@@ -26,11 +26,12 @@ from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
 from pilothouse.models.learned_limits import LessonBook, parse_lessons
-from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
+from pilothouse.models.models_file import ModelsFile, embedded_only, first_models, has_no_models, parse_models
 from pilothouse.models.service import ModelService
 from pilothouse.net.loop_clients import close_clients
 from pilothouse.permissions.authorizer import PersonAuthorizer
 from pilothouse.permissions.grants import PersonPermissions
+from pilothouse.permissions.policy import RuleSet
 from pilothouse.permissions.policy_file import new_policy, parse_policy
 from pilothouse.permissions.protected import Protected
 from pilothouse.plugins.discovery import installed
@@ -52,6 +53,7 @@ from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
+from pilothouse.types.json import JsonObject
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import KeptResult, QueueLimits
@@ -66,6 +68,8 @@ from pilothouse.wiring.telemetry import Metrics, observe
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
+    from pilothouse.types.shared import OpenJson, SharedParts
+    from pilothouse.web.sessions import Door
     from pilothouse.wiring.fleet import Fleet
 
 _log = logging.getLogger(__name__)
@@ -87,13 +91,15 @@ class OpenHost(NamedTuple):
     drain: Callable[[], Awaitable[None]]
     # What the person who opens it should know, in a sentence.
     note: str = ""
+    # Opens what its web server shares with others of the installation; None where there are none.
+    door: Callable[[], Awaitable[Door]] | None = None
 
 
 class Authority:
     """The person's rules and permissions, what is protected, and who decides by them."""
 
     def __init__(self, base: Foundation) -> None:
-        self.file = JsonFile(
+        self.file: JsonStore[RuleSet] = base.open_json(
             base.home.policy_file,
             parse_policy,
             new_policy,
@@ -103,7 +109,11 @@ class Authority:
         self.guard = Protected(base.home.path)
         config = base.config
         self.authorizer = PersonAuthorizer(
-            self.permissions.policy, self.permissions, self.guard, lambda: config.config.permission_minutes
+            self.permissions.policy,
+            self.permissions,
+            self.guard,
+            lambda: config.config.permission_minutes,
+            confirm=base.confirm,
         )
 
 
@@ -217,7 +227,15 @@ async def open_host(
         if role in _SERVES:
             await _keep_house(stack, made, service, works=role != "web")
         servers.begin()
-        yield OpenHost(service, folder, base.redactor, executor, engine.stop, _note(base))
+        yield OpenHost(service, folder, base.redactor, executor, engine.stop, _note(base), _door(base, process))
+
+
+def _door(base: Foundation, process: str) -> Callable[[], Awaitable[Door]] | None:
+    if base.shared is None:
+        return None
+    from pilothouse.wiring.shared_door import open_door
+
+    return partial(open_door, base, process)
 
 
 def _settings_changed(servers: Servers, meaning: LateMeaning) -> None:
@@ -296,13 +314,25 @@ async def _foundation(
     connections = await _watch_database(stack, url, feed)
     opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections, executes_own=executes_own)
     stack.push_async_callback(opened.close)
-    config = ConfigService(folder.path, "postgresql" if url else "sqlite")
     secrets = SecretStore(folder.secrets, learn=redactor.learn)
+    open_json: OpenJson = JsonFile
+    confirm: Callable[[], Awaitable[None]] | None = None
+    parts: SharedParts | None = None
+    if url is not None:
+        from pilothouse.wiring.shared_settings import open_shared, share_settings
+
+        opening = partial(open_shared, folder, opened.database, secrets, redactor)
+        shared = await share_settings(stack, url, connections, opening)
+        secrets, open_json, parts = shared.secrets, shared.settings.open_json, shared.parts(url, connections)
+        confirm = partial(patiently, feed, shared.settings.confirm)
+    config = await asyncio.to_thread(ConfigService, folder.path, "postgresql" if url else "sqlite", open_json)
     if not brief:
         _learn_secrets(stack, secrets)
     helper = Helper()
     stack.callback(helper.close)
-    return Foundation(folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), connections)
+    return Foundation(
+        folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), connections, open_json, confirm, parts
+    )
 
 
 def _parts(
@@ -357,10 +387,16 @@ def _plugin_broke(feed: Feed) -> Callable[[str], None]:
 
 def _models(base: Foundation, plugins: Plugins, changed: Callable[[], Awaitable[None]]) -> ModelCatalogue:
     folder, secrets, redactor = base.home, base.secrets, base.redactor
-    bindings = JsonFile(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
-    file = JsonFile(
+    bindings = base.open_json(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
+    keys = Keys(secrets, bindings, learn=redactor.learn)
+    parse: Callable[[JsonObject], ModelsFile] = parse_models
+    if base.confirm is not None:
+        from pilothouse.wiring.shared_settings import seeing
+
+        parse = seeing(keys)
+    file = base.open_json(
         folder.models_file,
-        parse_models,
+        parse,
         first_models(folder.path, secrets),
         fallback=embedded_only,
         is_empty=has_no_models,
@@ -371,7 +407,6 @@ def _models(base: Foundation, plugins: Plugins, changed: Callable[[], Awaitable[
         lambda path: JsonFile(path, parse_lessons, dict, is_empty=lambda _raw: False),
         changed=changed,
     )
-    keys = Keys(secrets, bindings, learn=redactor.learn)
     make = making(plugins.models, lambda config, key: make_model(config, key, lessons=learned.of(config)))
     return ModelCatalogue(file, secrets, keys, make, learned)
 

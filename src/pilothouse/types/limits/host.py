@@ -364,6 +364,10 @@ HOST_CHARS = 300
 # --- settings and secrets -----------------------------------------------------------------------
 # How soon an edit of a settings file by hand is noticed.
 FILE_WATCH = 1.0
+# How soon a change of settings in a shared database is noticed where the word of it got lost.
+SETTINGS_LOOK = 1.0
+# Longer than another process takes to renew a server's tokens, with all tries of it.
+SHARED_TURN_SECONDS = 120.0
 # Another of our processes may be writing the same settings file; it needs milliseconds.
 FILE_LOCK_TIMEOUT = 5.0
 # Far more than anyone writes by hand; a larger settings file is a mistake.
