@@ -267,8 +267,10 @@ async def test_each_attachment_of_an_edited_message_is_kept_or_dropped_by_itself
     assert [part.name for part in now.content] == ["new.png", "1.png"]
     assert [each.id for each in now.documents] == [notes.id]
     # What was dropped is not kept for it, either.
-    kept = await talk.chat.api.results.get(ME, edited.id)
-    assert [part.name for part in kept.parts] == ["new.png", "1.png"]
+    at = [part.index for part in now.content]
+    assert [(await talk.chat.api.runs.part(ME, edited.id, index)).name for index in at] == ["new.png", "1.png"]
+    gone = [await refused(talk.chat.api.runs.part(ME, edited.id, index)) for index in range(4) if index not in at]
+    assert {each.code for each in gone} == {"not_found"}
     talk.answer(says("Once more."))
     again = await talk.followed((await talk.chat.api.branches.retry(ME, fewer, Retry())).run_id)
     assert [each in talk.sent(again)[0] for each in data] == [False, True, False]
