@@ -15,7 +15,7 @@ const named = (words: string) => (words ? `“${words}”` : "a message without 
 export function placeWords({ instead, words }: Pick<BranchPlace, "instead" | "words">, isShown: boolean, isEnd: boolean): string {
   if (!isShown && instead) return `New branch in another place: instead of ${named(words)}. That is not in the branch shown now.`;
   if (!isShown) return `New branch from another place: after the answer to ${named(words)}. That is not in the branch shown now.`;
-  if (isEnd) return "Your next message goes on from here, also if something is added here meanwhile.";
+  if (isEnd) return "Your next message goes on from here, whatever is added meanwhile.";
   if (instead) return "New branch from here: another beginning. What was here stays as it is.";
   return "New branch from here. What followed stays as it is.";
 }

@@ -1,6 +1,6 @@
 import { ActionIcon, Menu, Tooltip } from "@mantine/core";
 import { ReplayItem } from "../replay/ReplayItem";
-import { BranchIcon, DotsIcon, EyeOffIcon, NewWindowIcon } from "../shell/icons";
+import { BranchIcon, DotsIcon, EyeOffIcon, NewWindowIcon, TreeIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { copyInto } from "../store/branching";
 import { useApp } from "../store/store";
@@ -47,7 +47,7 @@ export function MoreActions({ what, runId, itemId, isOver, onBranch }: MoreActio
         )}
         {what === "answer" && <ReplayItem runId={runId} />}
         {hasBranches && (
-          <Menu.Item leftSection={<BranchIcon size={15} />} onClick={openTree}>
+          <Menu.Item leftSection={<TreeIcon size={15} />} onClick={openTree}>
             All branches
           </Menu.Item>
         )}
