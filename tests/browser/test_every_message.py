@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import BrowserContext, Locator, expect
+from playwright.async_api import BrowserContext, FilePayload, Locator, expect
 
 from tests.browser.branching import OTHER, another_model, edit, mine, more, shows
 from tests.browser.studio import Chat, Studio
@@ -72,7 +72,7 @@ async def test_every_message_and_every_answer_has_the_same_row_and_the_rest_in_a
     new, hide = "Branch into a new conversation", "Hide from models"
     assert items == {
         "More about this message": ["Branch from here", new, hide],
-        "More about this answer": [new, "Replay with…", hide],
+        "More about this answer": ["Replay with…", new, hide],
     }
 
 
@@ -242,14 +242,13 @@ async def test_edit_and_regenerate_keep_the_place_of_a_draft(talk: Chat) -> None
 async def test_each_attachment_is_left_out_or_kept_by_itself_by_mouse_and_by_keyboard(talk: Chat, two: Studio) -> None:
     two.script("One.", "Two.", "Three.", "Four.")
     page = talk.page
-    await page.locator("input[type=file]").first.set_input_files(
-        [
-            {"name": "chart.png", "mimeType": "image/png", "buffer": PNG},
-            {"name": "map.png", "mimeType": "image/png", "buffer": PNG},
-            {"name": "tides.txt", "mimeType": "text/plain", "buffer": b"Ebb at noon."},
-            {"name": "crew.csv", "mimeType": "text/csv", "buffer": b"name,role\nAnn,mate\n"},
-        ]
-    )
+    files: list[FilePayload] = [
+        {"name": "chart.png", "mimeType": "image/png", "buffer": PNG},
+        {"name": "map.png", "mimeType": "image/png", "buffer": PNG},
+        {"name": "tides.txt", "mimeType": "text/plain", "buffer": b"Ebb at noon."},
+        {"name": "crew.csv", "mimeType": "text/csv", "buffer": b"name,role\nAnn,mate\n"},
+    ]
+    await page.locator("input[type=file]").first.set_input_files(files)
     await expect(page.get_by_role("button", name="Remove crew.csv")).to_be_visible()
     await expect(page.get_by_role("button", name="Remove map.png")).to_be_visible()
     await talk.send("Look at this")
@@ -291,6 +290,7 @@ async def test_each_attachment_is_left_out_or_kept_by_itself_by_mouse_and_by_key
 
 async def test_the_tree_says_and_draws_where_each_branch_leaves(talk: Chat) -> None:
     await edit(talk, "Second question", "Another second")
+    await shows(talk, "First question", "One.", "Another second", "Two.")
     await talk.finished()
     await talk.answers.last.hover()
     await talk.answers.last.get_by_role("button", name="Regenerate").click()
@@ -298,6 +298,7 @@ async def test_the_tree_says_and_draws_where_each_branch_leaves(talk: Chat) -> N
     await shows(talk, "First question", "One.", "Another second", OTHER)
     await talk.finished()
     await edit(talk, "First question", "A better question")
+    await shows(talk, "A better question", "One.")
     await talk.finished()
     await talk.page.keyboard.press("Alt+b")
     rows = talk.page.get_by_role("tree", name="Branches").get_by_role("treeitem")

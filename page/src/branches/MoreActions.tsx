@@ -39,13 +39,13 @@ export function MoreActions({ what, runId, itemId, isOver, onBranch }: MoreActio
             <div className="ph-menu-note">Write something else in its place</div>
           </Menu.Item>
         )}
+        {what === "answer" && <ReplayItem runId={runId} />}
         {isOver && (
           <Menu.Item leftSection={<NewWindowIcon size={15} />} onClick={() => void copyInto(runId).catch(tell)}>
             Branch into a new conversation
             <div className="ph-menu-note">{upTo[what]}</div>
           </Menu.Item>
         )}
-        {what === "answer" && <ReplayItem runId={runId} />}
         {hasBranches && (
           <Menu.Item leftSection={<TreeIcon size={15} />} onClick={openTree}>
             All branches
