@@ -281,7 +281,7 @@ def test_systemd_takes_its_units_where_it_is_there(path: Path, tmp_path: Path) -
     # It looks whether the program is there.
     made.write_text(text.replace("/opt/pilothouse/bin/pilothouse", sys.executable), encoding="utf-8")
     if program is not None:
-        command = [program, "verify", "--man=no", "--recursive-errors=no", made]
+        command = [program, "verify", "--man=no", "--recursive-errors=no", str(made)]
         looked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         about_it = [line for line in looked.stderr.splitlines() if made.name in line or str(made) in line]
         assert (looked.returncode, about_it) == (0, []), looked.stderr
@@ -328,14 +328,14 @@ def test_nginx_takes_its_file_where_it_is_there(tmp_path: Path) -> None:
         text += f"{kind}_temp_path {tmp_path}/{kind};\n"
     whole.write_text(f"pid {tmp_path}/pid;\nevents {{}}\nhttp {{\naccess_log off;\n{text}\n}}\n", encoding="utf-8")
     if program is not None:
-        command = [program, "-t", "-q", "-p", tmp_path, "-e", "stderr", "-c", whole]
+        command = [program, "-t", "-q", "-p", str(tmp_path), "-e", "stderr", "-c", str(whole)]
         looked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert looked.returncode == 0, looked.stderr
 
 
 def test_caddy_takes_its_file_where_it_is_there() -> None:
     if (program := shutil.which("caddy")) is not None:
-        command = [program, "validate", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile"]
+        command = [program, "validate", "--adapter", "caddyfile", "--config", str(DEPLOY / "Caddyfile")]
         looked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert looked.returncode == 0, looked.stderr
 

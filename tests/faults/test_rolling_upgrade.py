@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,14 @@ def _shown(server: Server, conversation: str) -> list[dict[str, Any]]:
     return list(server.get(f"/api/conversations/{conversation}?limit=200")["items"])
 
 
+def _is_begun(server: Server, conversation: str) -> bool:
+    return "Half of it" in str(_shown(server, conversation))
+
+
+def _is_taken_over(server: Server, run: str) -> bool:
+    return int(server.get(f"/api/runs/{run}")["epoch"]) > 1
+
+
 def _standing(items: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
     """Return messages and the answers that stand, in their order, each with its run."""
     wanted = ("user_message", "response")
@@ -108,7 +117,7 @@ def test_two_releases_on_one_database_answer_every_message_once_and_in_order(
     with _old(tmp_path, earlier, postgres_url) as old:
         first = _begin(old)
         at_old = _say(old, first, "held", held)
-        until(lambda: "Half of it" in str(_shown(old, first)), "the old one to be in the middle of an answer")
+        until(partial(_is_begun, old, first), "the old one to be in the middle of an answer")
         with serving(tmp_path / "new", database_url=postgres_url) as new:
             upgraded = time.monotonic()
             # Sent here and there in turn, also behind the answer that stands still.
@@ -142,7 +151,7 @@ def test_what_the_old_release_held_goes_on_in_the_new_one_when_it_ends(
     with _old(tmp_path, earlier, postgres_url) as old:
         kept = {conversation: [_say(old, conversation, "held", held)] for conversation in (_begin(old), _begin(old))}
         for conversation in kept:
-            until(lambda c=conversation: "Half of it" in str(_shown(old, c)), "the old one to answer")
+            until(partial(_is_begun, old, conversation), "the old one to answer")
         with serving(tmp_path / "new", database_url=postgres_url) as new:
             for conversation, runs in kept.items():
                 runs += [_say(old, conversation, "at the old", quick), _say(new, conversation, "at the new", quick)]
@@ -150,7 +159,7 @@ def test_what_the_old_release_held_goes_on_in_the_new_one_when_it_ends(
             old.process.wait(20)
             ended = time.monotonic()
             for run, *_ in kept.values():
-                until(lambda r=run: new.get(f"/api/runs/{r}")["epoch"] > 1, "the new one to take over", 40)
+                until(partial(_is_taken_over, new, run), "the new one to take over", 40)
             assert time.monotonic() - ended < TAKEN_UP_WITHIN[ending]
             go.touch()
             for conversation, runs in kept.items():
