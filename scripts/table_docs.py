@@ -11,7 +11,7 @@ from pilothouse.types.tool_names import READ_RESULT, RECALL, TOOLS, BuiltInTool
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from scripts import scaling  # noqa: E402
+from scripts import scaling
 
 GUIDE = Path(__file__).resolve().parents[1] / "docs/guide"
 BEGIN, END = "<!-- the table, made by scripts/tables -->\n", "<!-- end of the table -->\n"
