@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Literal, NamedTuple
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
 
-from pilothouse.store.statements import Connection, Statement
+from pilothouse.store.statements import Connection, Statement, asked_together
+from pilothouse.types.branches import Branch
 from pilothouse.types.json import encode_text
 
 _MOST = sys.maxsize
@@ -29,16 +31,25 @@ ON_PATH = (
     "(path.before = :most OR items.position < path.before "
     f"OR (items.position < path.until AND {_MESSAGE} < path.before))"
 )
-_STRETCHES = Statement(
-    f"{PATH}SELECT path.number, COALESCE((SELECT m.position FROM branches b JOIN items m ON m.id = b.item_id "  # noqa: S608
-    "WHERE b.conversation_id = :id AND b.number = path.number), 0), path.before, path.until FROM path "
-    "ORDER BY path.number DESC"
+# Some steps of it, from any of them on: of a long path the first ones are enough to open it.
+_STEPS = Statement(
+    PATH.replace("CAST(:most AS BIGINT), CAST(:most AS BIGINT)", "CAST(:before AS BIGINT), CAST(:until AS BIGINT)")
+    + "SELECT path.number, COALESCE((SELECT m.position FROM branches b JOIN items m ON m.id = b.item_id "
+    "WHERE b.conversation_id = :id AND b.number = path.number), 0), path.before, path.until FROM path LIMIT :steps"
 )
 # Each stretch by itself, which reads no more than it needs: of a join over all of them the databases read everything.
 _STRETCH = (
     "SELECT position, body FROM (SELECT position, body FROM items WHERE conversation_id = :id "
     "AND branch = :branch{n} AND position >= :from{n} AND position < :to{n}{late}{more} "
     "ORDER BY position {order} LIMIT :limit) AS stretch{n}"
+)
+BRANCH_COLUMNS = tuple(Branch.__struct_fields__)
+# What leaves a stretch at the last of its messages, and what leaves it where it ends; a replay is no way on.
+_FORKS = (
+    f"SELECT {', '.join(BRANCH_COLUMNS)} FROM branches WHERE conversation_id = :id AND parent = :branch{{n}} "  # noqa: S608
+    "AND before <= :to{n} AND (kind <> 'replay' OR number = :number) "
+    "AND before >= COALESCE((SELECT position FROM items WHERE conversation_id = :id AND branch = :branch{n} "
+    "AND position >= :from{n} AND position < :to{n} ORDER BY position DESC LIMIT 1 OFFSET :limit), :from{n})"
 )
 _OF_RUNS = {
     "sqlite": Statement("SELECT body FROM runs WHERE id IN (SELECT value FROM json_each(:ids))"),
@@ -47,8 +58,9 @@ _OF_RUNS = {
 _SUMMED_UP = " AND kind = 'compaction' AND status = 'completed'"
 _CALLED = " AND kind IN ('tool_call', 'notice')"
 _SENT = " AND (position >= :since OR kind = 'question' OR (kind = 'user_message' AND position >= :messages))"
-# Stretches that one statement reads: most paths have fewer.
-_TOGETHER = 16
+# Steps of a path that are looked for at once, and stretches that one statement reads: most paths have fewer.
+_STEPS_TOGETHER = 8
+_TOGETHER = 2 * _STEPS_TOGETHER
 _Order = Literal["DESC", "ASC"]
 
 
@@ -73,6 +85,22 @@ class _Wanted(NamedTuple):
     first: int = 0
     end: int = _MOST
     condition: str = ""
+    # Whether the branches that leave it there are wanted, too.
+    forks: bool = False
+
+
+class _Few(NamedTuple):
+    """Some stretches of a path, and up to where all that are left go; in the other order, from where on they lie."""
+
+    stretches: Sequence[_Stretch]
+    left: int
+
+
+class PathPage(NamedTuple):
+    """The bodies of some items of a path, and the branches that leave it among them."""
+
+    bodies: list[bytes]
+    branches: tuple[Branch, ...]
 
 
 class BranchPath(NamedTuple):
@@ -81,9 +109,9 @@ class BranchPath(NamedTuple):
     conversation_id: str
     number: int
 
-    def before(self, connection: Connection, position: int, limit: int) -> list[bytes]:
-        """Return the bodies of items before a position, the last first."""
-        return self._bodies(connection, _Wanted("DESC", limit, end=position))
+    def before(self, connection: Connection, position: int, limit: int) -> PathPage:
+        """Return the bodies of items before a position, the last first, and what leaves the path there."""
+        return self._page(connection, _Wanted("DESC", limit, end=position, forks=True))
 
     def after(self, connection: Connection, position: int, limit: int) -> list[bytes]:
         """Return the bodies of items after a position."""
@@ -102,41 +130,74 @@ class BranchPath(NamedTuple):
         return self._bodies(connection, _Wanted("DESC", limit, end=position, condition=_CALLED))
 
     def _bodies(self, connection: Connection, wanted: _Wanted, **values: int) -> list[bytes]:
-        left = [each.within(wanted.first, wanted.end) for each in self._stretches(connection)]
-        left = [each for each in left if each.first < each.end]
-        if wanted.order == "ASC":
-            left.reverse()
-        found: list[tuple[int, bytes]] = []
-        while left and not _is_enough(found, left, wanted):
-            few, left = left[:_TOGETHER], left[_TOGETHER:]
-            asked: dict[str, object] = {"id": self.conversation_id, "limit": wanted.limit, **values}
-            for number, each in enumerate(few):
-                asked |= {f"branch{number}": each.branch, f"from{number}": each.first, f"to{number}": each.end}
-                if each.late is not None:
-                    asked[f"late{number}"] = each.late
-            kinds = tuple(each.late is not None for each in few)
-            found += [(row[0], row[1]) for row in _of(kinds, wanted.order, wanted.condition).rows(connection, asked)]
-            found.sort(key=lambda each: each[0], reverse=wanted.order == "DESC")
-        return [body for _, body in found[: wanted.limit]]
+        return self._page(connection, wanted, **values).bodies
 
-    def _stretches(self, connection: Connection) -> list[_Stretch]:
-        """Return the parts of branches that it is made of, its own first."""
-        asked = {"id": self.conversation_id, "branch": self.number, "most": _MOST}
-        made: list[_Stretch] = []
-        for number, first, before, until in _STRETCHES.rows(connection, asked):
-            late = [_Stretch(number, max(first, before), until, before)] if before < until else []
-            made += [*late, _Stretch(number, first, before)]
-        return made
+    def _page(self, connection: Connection, wanted: _Wanted, **values: int) -> PathPage:
+        found: list[tuple[Any, ...]] = []
+        forks: list[tuple[Any, ...]] = []
+        for few, left in self._downwards(connection) if wanted.order == "DESC" else self._upwards(connection):
+            within = [each.within(wanted.first, wanted.end) for each in few]
+            read, leaving = self._read(connection, [each for each in within if each.first < each.end], wanted, values)
+            forks += leaving
+            found += read
+            if len(within) > 1 or len(found) > len(read):
+                found.sort(key=itemgetter(0), reverse=wanted.order == "DESC")
+            if len(found) >= wanted.limit and _is_enough(found[wanted.limit - 1][0], left, wanted.order):
+                break
+        return PathPage([body for _, body in found[: wanted.limit]], tuple(Branch(*row) for row in sorted(forks)))
+
+    def _read(
+        self, connection: Connection, few: Sequence[_Stretch], wanted: _Wanted, values: dict[str, int]
+    ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+        """Return what is wanted of some stretches, and the branches that leave them there."""
+        if not few:
+            return [], []
+        asked: dict[str, object] = {"id": self.conversation_id, "limit": wanted.limit, **values}
+        for number, each in enumerate(few):
+            asked |= {f"branch{number}": each.branch, f"from{number}": each.first, f"to{number}": each.end}
+            if each.late is not None:
+                asked[f"late{number}"] = each.late
+        kinds = tuple(each.late is not None for each in few)
+        statement = _of(kinds, wanted.order, wanted.condition)
+        if not wanted.forks or all(kinds):
+            return statement.rows(connection, asked), []
+        both = [(statement, asked), (_forks_of(kinds), asked | {"number": self.number})]
+        items, forks = asked_together(connection, both)
+        return items, forks
+
+    def _downwards(self, connection: Connection) -> Iterator[_Few]:
+        """Look for the parts of branches that it is made of, its own first, only as far as they are asked for."""
+        if not self.number:
+            yield _Few((_Stretch(0, 0, _MOST),), 0)
+            return
+        at: tuple[int, int, int] | None = (self.number, _MOST, _MOST)
+        while at is not None:
+            number, before, until = at
+            asked = {"id": self.conversation_id, "branch": number, "before": before, "until": until, "most": _MOST}
+            steps = _STEPS.rows(connection, asked | {"steps": _STEPS_TOGETHER + 1})
+            few = [each for step in steps[:_STEPS_TOGETHER] for each in _stretches(*step)]
+            # What leads to a branch is shared at most as long as the branch itself is.
+            last, _, before, until = steps[-1]
+            at = (last, before, until) if len(steps) > _STEPS_TOGETHER else None
+            yield _Few(few, 0 if at is None else until)
+
+    def _upwards(self, connection: Connection) -> Iterator[_Few]:
+        """Return the parts of branches that it is made of, its own last."""
+        every = [each for few in self._downwards(connection) for each in few.stretches][::-1]
+        for at in range(0, len(every), _TOGETHER):
+            left = (each.first for each in every[at + _TOGETHER :])
+            yield _Few(every[at : at + _TOGETHER], min(left, default=_MOST))
 
 
-def _is_enough(found: list[tuple[int, bytes]], left: list[_Stretch], wanted: _Wanted) -> bool:
+def _stretches(number: int, first: int, before: int, until: int) -> list[_Stretch]:
+    """Return what a path has of one of its branches: what was written late first."""
+    late = [_Stretch(number, max(first, before), until, before)] if before < until else []
+    return [*late, _Stretch(number, first, before)]
+
+
+def _is_enough(last: int, left: int, order: _Order) -> bool:
     """Return whether no stretch that is left can have anything that comes before the last of those that are wanted."""
-    if len(found) < wanted.limit:
-        return False
-    last = found[wanted.limit - 1][0]
-    if wanted.order == "DESC":
-        return all(each.end <= last for each in left)
-    return all(each.first > last for each in left)
+    return left <= last if order == "DESC" else left > last
 
 
 @cache
@@ -147,6 +208,12 @@ def _of(late: tuple[bool, ...], order: _Order, condition: str) -> Statement:
         for n, each in enumerate(late)
     )
     return Statement(" UNION ALL ".join(parts))
+
+
+@cache
+def _forks_of(late: tuple[bool, ...]) -> Statement:
+    """Return what reads the branches that leave some stretches: none leaves one that was written late."""
+    return Statement(" UNION ALL ".join(_FORKS.format(n=n) for n, each in enumerate(late) if not each))
 
 
 def runs(connection: Connection, ids: Iterable[str]) -> list[bytes]:
