@@ -6,6 +6,7 @@ from __future__ import annotations
 BEFORE_BRANCHES = (
     "DROP INDEX items_of_branch",
     "DROP TABLE branches",
+    "DROP INDEX runs_at_work",
     *(f"ALTER TABLE {name} DROP COLUMN branch" for name in ("items", "runs", "conversations")),
     "ALTER TABLE conversations DROP COLUMN branches",
     "UPDATE alembic_version SET version_num = '0011'",

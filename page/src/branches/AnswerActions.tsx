@@ -83,7 +83,7 @@ function Regenerate({ runId, model }: RegenerateProps) {
 }
 
 function More({ runId, itemId }: { runId: string; itemId: string | null }) {
-  const hasBranches = useApp((state) => (state.open?.branches.size ?? 0) > 0);
+  const hasBranches = useApp((state) => (state.open?.conversation.branches ?? 0) > 0);
   return (
     <Menu position="bottom-start">
       <Tooltip label="More">

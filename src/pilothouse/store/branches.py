@@ -20,7 +20,7 @@ from pilothouse.types.records import Done, Leaving, Posting
 from pilothouse.types.runs import ACTIVE, Run
 
 _BRANCHES = Statement(
-    f"SELECT {', '.join(paths.BRANCH_COLUMNS)} FROM branches WHERE conversation_id = :id ORDER BY number"  # noqa: S608
+    f"SELECT {paths.BRANCH_COLUMNS} FROM branches WHERE conversation_id = :id ORDER BY number"  # noqa: S608
 )
 _KIND = Statement("SELECT kind FROM branches WHERE conversation_id = :id AND number = :number")
 _MESSAGE_OF_RUN = Statement("SELECT body FROM items WHERE run_id = :id AND kind = 'user_message' ORDER BY position")

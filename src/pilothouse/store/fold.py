@@ -172,7 +172,7 @@ def _put_run(connection: Connection, run: Run) -> None:
             "epoch": run.epoch,
             "process": run.process,
             "created_at": run.created_at,
-            "body": encode(run),
+            "body": rows.run_body(run),
             "branch": run.branch,
         },
     )

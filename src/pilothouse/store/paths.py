@@ -8,7 +8,7 @@ from functools import cache
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
-from pilothouse.store.statements import Connection, Statement, asked_together
+from pilothouse.store.statements import Connection, Statement
 from pilothouse.types.branches import Branch
 from pilothouse.types.json import encode_text
 
@@ -37,20 +37,22 @@ _STEPS = Statement(
     + "SELECT path.number, COALESCE((SELECT m.position FROM branches b JOIN items m ON m.id = b.item_id "
     "WHERE b.conversation_id = :id AND b.number = path.number), 0), path.before, path.until FROM path LIMIT :steps"
 )
+# Where a stretch lies. For PostgreSQL in words that only the index of branches answers in order: it would go through
+# all that was said elsewhere.
+_WITHIN = {
+    "sqlite": "conversation_id = :id AND branch = :branch{n} AND position >= :from{n} AND position < :to{n}",
+    "postgresql": "conversation_id = :id AND (branch, position) >= (:branch{n}, :from{n}) "
+    "AND (branch, position) < (:branch{n}, :to{n})",
+}
 # Each stretch by itself, which reads no more than it needs: of a join over all of them the databases read everything.
 _STRETCH = (
-    "SELECT position, body FROM (SELECT position, body FROM items WHERE conversation_id = :id "
-    "AND branch = :branch{n} AND position >= :from{n} AND position < :to{n}{late}{more} "
-    "ORDER BY position {order} LIMIT :limit) AS stretch{n}"
+    "SELECT position, body FROM items WHERE {within}{late}{more} ORDER BY branch {order}, position {order} LIMIT :limit"
 )
-BRANCH_COLUMNS = tuple(Branch.__struct_fields__)
-# What leaves a stretch at the last of its messages, and what leaves it where it ends; a replay is no way on.
-_FORKS = (
-    f"SELECT {', '.join(BRANCH_COLUMNS)} FROM branches WHERE conversation_id = :id AND parent = :branch{{n}} "  # noqa: S608
-    "AND before <= :to{n} AND (kind <> 'replay' OR number = :number) "
-    "AND before >= COALESCE((SELECT position FROM items WHERE conversation_id = :id AND branch = :branch{n} "
-    "AND position >= :from{n} AND position < :to{n} ORDER BY position DESC LIMIT 1 OFFSET :limit), :from{n})"
-)
+BRANCH_COLUMNS = ", ".join(Branch.__struct_fields__)
+_BRANCHES = f"SELECT {BRANCH_COLUMNS} FROM branches WHERE conversation_id = :id AND"  # noqa: S608
+# What stands in the place of messages between two positions, and of one message; a replay is no way on.
+_LEAVING = f"{_BRANCHES} before BETWEEN :first AND :last AND kind <> 'replay'"
+_BESIDE = f"{_BRANCHES} before = :place{{n}} AND (kind <> 'replay' OR number = :branch)"
 _OF_RUNS = {
     "sqlite": Statement("SELECT body FROM runs WHERE id IN (SELECT value FROM json_each(:ids))"),
     "postgresql": Statement("SELECT body FROM runs WHERE id IN (SELECT json_array_elements_text(CAST(:ids AS json)))"),
@@ -74,7 +76,7 @@ class _Stretch(NamedTuple):
 
     def within(self, first: int, end: int) -> _Stretch:
         """Return what of it lies between two positions."""
-        return self._replace(first=max(self.first, first), end=min(self.end, end))
+        return _Stretch(self.branch, max(self.first, first), min(self.end, end), self.late)
 
 
 class _Wanted(NamedTuple):
@@ -85,8 +87,6 @@ class _Wanted(NamedTuple):
     first: int = 0
     end: int = _MOST
     condition: str = ""
-    # Whether the branches that leave it there are wanted, too.
-    forks: bool = False
 
 
 class _Few(NamedTuple):
@@ -94,10 +94,12 @@ class _Few(NamedTuple):
 
     stretches: Sequence[_Stretch]
     left: int
+    # The branches there with the positions before which they are shared, and the one that comes next.
+    steps: Sequence[tuple[int, int]] = ()
 
 
 class PathPage(NamedTuple):
-    """The bodies of some items of a path, and the branches that leave it among them."""
+    """The bodies of some items of a path, and the branches that leave it or lead to it among them."""
 
     bodies: list[bytes]
     branches: tuple[Branch, ...]
@@ -110,8 +112,20 @@ class BranchPath(NamedTuple):
     number: int
 
     def before(self, connection: Connection, position: int, limit: int) -> PathPage:
-        """Return the bodies of items before a position, the last first, and what leaves the path there."""
-        return self._page(connection, _Wanted("DESC", limit, end=position, forks=True))
+        """Return the bodies of items before a position, the last first, and what stands in the place of one of them."""
+        steps: list[tuple[int, int]] = []
+        found = self._found(connection, _Wanted("DESC", limit, end=position), steps)
+        if not found:
+            return PathPage([], ())
+        asked: dict[str, object] = {"id": self.conversation_id, "branch": self.number}
+        asked |= {"first": found[-1][0], "last": found[0][0]}
+        # A branch begins where the one before it is left.
+        places = {before for _, before in steps if before < _MOST}
+        asked |= {f"place{n}": place for n, place in enumerate(places)}
+        rows = {row[0]: row for row in _leaving(len(places)).rows(connection, asked)}
+        there = {number for number, _ in steps}
+        branches = (Branch(*rows[number]) for number in sorted(rows))
+        return PathPage([body for _, body in found], tuple(each for each in branches if each.parent in there))
 
     def after(self, connection: Connection, position: int, limit: int) -> list[bytes]:
         """Return the bodies of items after a position."""
@@ -130,45 +144,43 @@ class BranchPath(NamedTuple):
         return self._bodies(connection, _Wanted("DESC", limit, end=position, condition=_CALLED))
 
     def _bodies(self, connection: Connection, wanted: _Wanted, **values: int) -> list[bytes]:
-        return self._page(connection, wanted, **values).bodies
+        return [body for _, body in self._found(connection, wanted, [], **values)]
 
-    def _page(self, connection: Connection, wanted: _Wanted, **values: int) -> PathPage:
+    def _found(
+        self, connection: Connection, wanted: _Wanted, taken: list[tuple[int, int]], **values: int
+    ) -> list[tuple[Any, ...]]:
+        """Return the positions and bodies of what is wanted; add the steps that were taken for it."""
         found: list[tuple[Any, ...]] = []
-        forks: list[tuple[Any, ...]] = []
-        for few, left in self._downwards(connection) if wanted.order == "DESC" else self._upwards(connection):
-            within = [each.within(wanted.first, wanted.end) for each in few]
-            read, leaving = self._read(connection, [each for each in within if each.first < each.end], wanted, values)
-            forks += leaving
+        ways = self._downwards(connection) if wanted.order == "DESC" else self._upwards(connection)
+        for few, left, steps in ways:
+            taken += steps
+            read = self._read(connection, few, wanted, values)
             found += read
-            if len(within) > 1 or len(found) > len(read):
+            if len(few) > 1 or len(found) > len(read):
                 found.sort(key=itemgetter(0), reverse=wanted.order == "DESC")
             if len(found) >= wanted.limit and _is_enough(found[wanted.limit - 1][0], left, wanted.order):
                 break
-        return PathPage([body for _, body in found[: wanted.limit]], tuple(Branch(*row) for row in sorted(forks)))
+        return found[: wanted.limit]
 
     def _read(
         self, connection: Connection, few: Sequence[_Stretch], wanted: _Wanted, values: dict[str, int]
-    ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-        """Return what is wanted of some stretches, and the branches that leave them there."""
-        if not few:
-            return [], []
+    ) -> list[tuple[Any, ...]]:
+        within = [each.within(wanted.first, wanted.end) for each in few]
+        within = [each for each in within if each.first < each.end]
+        if not within:
+            return []
         asked: dict[str, object] = {"id": self.conversation_id, "limit": wanted.limit, **values}
-        for number, each in enumerate(few):
+        for number, each in enumerate(within):
             asked |= {f"branch{number}": each.branch, f"from{number}": each.first, f"to{number}": each.end}
             if each.late is not None:
                 asked[f"late{number}"] = each.late
-        kinds = tuple(each.late is not None for each in few)
-        statement = _of(kinds, wanted.order, wanted.condition)
-        if not wanted.forks or all(kinds):
-            return statement.rows(connection, asked), []
-        both = [(statement, asked), (_forks_of(kinds), asked | {"number": self.number})]
-        items, forks = asked_together(connection, both)
-        return items, forks
+        kinds = tuple(each.late is not None for each in within)
+        return _of(kinds, wanted.order, wanted.condition).rows(connection, asked)
 
     def _downwards(self, connection: Connection) -> Iterator[_Few]:
         """Look for the parts of branches that it is made of, its own first, only as far as they are asked for."""
         if not self.number:
-            yield _Few((_Stretch(0, 0, _MOST),), 0)
+            yield _Few((_Stretch(0, 0, _MOST),), 0, ((0, _MOST),))
             return
         at: tuple[int, int, int] | None = (self.number, _MOST, _MOST)
         while at is not None:
@@ -179,7 +191,7 @@ class BranchPath(NamedTuple):
             # What leads to a branch is shared at most as long as the branch itself is.
             last, _, before, until = steps[-1]
             at = (last, before, until) if len(steps) > _STEPS_TOGETHER else None
-            yield _Few(few, 0 if at is None else until)
+            yield _Few(few, 0 if at is None else until, [(step[0], step[2]) for step in steps])
 
     def _upwards(self, connection: Connection) -> Iterator[_Few]:
         """Return the parts of branches that it is made of, its own last."""
@@ -203,17 +215,24 @@ def _is_enough(last: int, left: int, order: _Order) -> bool:
 @cache
 def _of(late: tuple[bool, ...], order: _Order, condition: str) -> Statement:
     """Return what reads some stretches at once."""
-    parts = (
-        _STRETCH.format(n=n, late=f" AND {_MESSAGE} < :late{n}" if each else "", more=condition, order=order)
-        for n, each in enumerate(late)
-    )
-    return Statement(" UNION ALL ".join(parts))
+
+    def of(dialect: str) -> str:
+        parts = []
+        for n, each in enumerate(late):
+            within, message = _WITHIN[dialect].format(n=n), f" AND {_MESSAGE} < :late{n}" if each else ""
+            parts.append(_STRETCH.format(within=within, late=message, more=condition, order=order))
+        if len(parts) == 1:
+            return parts[0]
+        # Each in its own order and up to its own limit.
+        return " UNION ALL ".join(f"SELECT * FROM ({part}) AS part{n}" for n, part in enumerate(parts))  # noqa: S608
+
+    return Statement(of("sqlite"), of("postgresql"))
 
 
 @cache
-def _forks_of(late: tuple[bool, ...]) -> Statement:
-    """Return what reads the branches that leave some stretches: none leaves one that was written late."""
-    return Statement(" UNION ALL ".join(_FORKS.format(n=n) for n, each in enumerate(late) if not each))
+def _leaving(places: int) -> Statement:
+    """Return what reads the branches in the place of some messages, and beside those that begin a branch."""
+    return Statement(" UNION ALL ".join((_LEAVING, *(_BESIDE.format(n=n) for n in range(places)))))
 
 
 def runs(connection: Connection, ids: Iterable[str]) -> list[bytes]:

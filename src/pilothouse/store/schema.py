@@ -108,7 +108,7 @@ branches = sa.Table(
     sa.Column("todos", sa.LargeBinary),
     sa.Column("todos_at", sa.Double, nullable=False, server_default="0"),
     # What leaves a part of a path is found without going through all branches.
-    sa.Index("branches_of_parent", "conversation_id", "parent", "before"),
+    sa.Index("branches_by_place", "conversation_id", "before"),
 )
 
 # What people attached and tools gave back, for who looks at it; the timeline has what each is, and its digest.

@@ -263,7 +263,7 @@ CREATE TABLE vectors (
 
 CREATE UNIQUE INDEX vectors_of_texts ON vectors (kind, "key", model);
 
-CREATE INDEX branches_of_parent ON branches (conversation_id, parent, "before");
+CREATE INDEX branches_by_place ON branches (conversation_id, "before");
 
 CREATE INDEX conversations_listed ON conversations (owner, updated_at, id) WHERE deleted_at IS NULL;
 

@@ -26,14 +26,14 @@ def together(connection: Connection) -> Iterator[None]:
 
     Each still sees what those before it did. Over a network that is a round trip or two instead of one for each.
     """
-    if connection.dialect.name == "sqlite" or _driver(connection) in _together:
+    if connection.dialect.name == "sqlite":
         yield
         return
     # Imported where there is such a connection already.
     import psycopg
     import sqlalchemy as sa
 
-    driver = _driver(connection)
+    driver: Any = connection.connection.driver_connection
     _together.add(driver)
     try:
         with driver.pipeline():
@@ -48,11 +48,11 @@ def together(connection: Connection) -> Iterator[None]:
 
 
 class Statement:
-    """SQL with `:names` for both databases."""
+    """SQL with `:names` for both databases, or in other words for PostgreSQL."""
 
-    def __init__(self, sql: str) -> None:
+    def __init__(self, sql: str, postgresql: str | None = None) -> None:
         self._sqlite = sql
-        self._postgresql = re.sub(r":(\w+)", r"%(\1)s", sql)
+        self._postgresql = re.sub(r":(\w+)", r"%(\1)s", postgresql or sql)
 
     def first(self, connection: Connection, values: Values) -> Any:
         """Execute it and return the first column of the first row, or None."""
@@ -82,10 +82,6 @@ class Statement:
         else:
             connection.exec_driver_sql(self._postgresql, list(rows))
 
-    def begin(self, connection: Connection, values: Values) -> Any:
-        """Execute it and return the cursor to read from."""
-        return self._run(connection, values)
-
     def _run(self, connection: Connection, values: Values) -> Any:
         if connection.dialect.name == "sqlite":
             cursor = connection.connection.cursor()
@@ -95,13 +91,6 @@ class Statement:
             return driver.cursor().execute(self._postgresql, cleaned_values(values))
         # A connection over a network breaks; SQLAlchemy then knows which ones to throw away.
         return connection.exec_driver_sql(self._postgresql, dict(values))
-
-
-def asked_together(connection: Connection, asked: Sequence[tuple[Statement, Values]]) -> list[list[tuple[Any, ...]]]:
-    """Execute statements and return the rows of each: over a network that is one round trip for all of them."""
-    with together(connection):
-        cursors = [statement.begin(connection, values) for statement, values in asked]
-        return [[tuple(row) for row in cursor.fetchall()] for cursor in cursors]
 
 
 def inserting(table: str, *columns: str) -> Statement:

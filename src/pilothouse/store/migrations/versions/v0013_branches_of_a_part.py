@@ -8,7 +8,7 @@ down_revision = "0012"
 
 def upgrade() -> None:
     """Let a conversation with many branches open as fast as one without."""
-    op.create_index("branches_of_parent", "branches", ["conversation_id", "parent", "before"])
+    op.create_index("branches_by_place", "branches", ["conversation_id", "before"])
     op.execute(
         "CREATE INDEX runs_at_work ON runs (conversation_id, created_at) "
         "WHERE status IN ('queued', 'running', 'waiting')"
