@@ -123,9 +123,9 @@ class BranchPath(NamedTuple):
         places = {before for _, before in steps if before < _MOST}
         asked |= {f"place{n}": place for n, place in enumerate(places)}
         rows = {row[0]: row for row in _leaving(len(places)).rows(connection, asked)}
-        there = {number for number, _ in steps}
+        ends = dict(steps)
         branches = (Branch(*rows[number]) for number in sorted(rows))
-        return PathPage([body for _, body in found], tuple(each for each in branches if each.parent in there))
+        return PathPage([body for _, body in found], tuple(each for each in branches if each.before <= ends.get(each.parent, -1)))
 
     def after(self, connection: Connection, position: int, limit: int) -> list[bytes]:
         """Return the bodies of items after a position."""
