@@ -1,4 +1,4 @@
-"""What a conversation with branches opens with: the path that is shown, and what stands in the place of its messages."""
+"""What a conversation with branches opens with: the path that is shown, and what stands in the place of messages."""
 
 from __future__ import annotations
 
@@ -128,9 +128,11 @@ async def test_a_row_of_a_run_leaves_out_what_is_usual_and_is_read_as_the_same_r
         read = await opened.store.run(OWNER, run.id)
         assert read == msgspec.structs.replace(run, updated_at=read.updated_at)
         body = await opened.database.read(
-            lambda connection: connection.exec_driver_sql("SELECT body FROM runs").scalar_one()
-            if connection.dialect.name != "sqlite"
-            else connection.connection.cursor().execute("SELECT body FROM runs").fetchone()[0]
+            lambda connection: (
+                connection.exec_driver_sql("SELECT body FROM runs").scalar_one()
+                if connection.dialect.name != "sqlite"
+                else connection.connection.cursor().execute("SELECT body FROM runs").fetchone()[0]
+            )
         )
         kept = msgspec.json.decode(bytes(body))
         assert set(msgspec.convert(kept["options"], dict[str, object])) == names

@@ -41,7 +41,7 @@ _PUT_RUN = Statement(
     "body = excluded.body"
 )
 # Of several runs, in columns or in branches, one that waits for the person is told before one at work, and both before
-# one that came to its end. A replay is looked at where it was asked for; how it does says nothing about the conversation.
+# one that came to its end. A replay is looked at where it was asked for: it says nothing about the conversation.
 _ACTIVITY = Statement(
     "UPDATE conversations SET activity = COALESCE((SELECT MAX(status) FROM runs WHERE conversation_id = :id "
     # As the index of runs at work says it.

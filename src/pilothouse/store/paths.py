@@ -33,7 +33,7 @@ ON_PATH = (
 )
 # Some steps of it, from any of them on: of a long path the first ones are enough to open it.
 _STEPS = Statement(
-    PATH.replace("CAST(:most AS BIGINT), CAST(:most AS BIGINT)", "CAST(:before AS BIGINT), CAST(:until AS BIGINT)")
+    PATH.replace("CAST(:most AS BIGINT), CAST(:most AS BIGINT)", "CAST(:before AS BIGINT), CAST(:until AS BIGINT)")  # noqa: S608
     + "SELECT path.number, COALESCE((SELECT m.position FROM branches b JOIN items m ON m.id = b.item_id "
     "WHERE b.conversation_id = :id AND b.number = path.number), 0), path.before, path.until FROM path LIMIT :steps"
 )
@@ -125,7 +125,9 @@ class BranchPath(NamedTuple):
         rows = {row[0]: row for row in _leaving(len(places)).rows(connection, asked)}
         ends = dict(steps)
         branches = (Branch(*rows[number]) for number in sorted(rows))
-        return PathPage([body for _, body in found], tuple(each for each in branches if each.before <= ends.get(each.parent, -1)))
+        return PathPage(
+            [body for _, body in found], tuple(each for each in branches if each.before <= ends.get(each.parent, -1))
+        )
 
     def after(self, connection: Connection, position: int, limit: int) -> list[bytes]:
         """Return the bodies of items after a position."""
