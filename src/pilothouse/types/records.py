@@ -63,8 +63,9 @@ class Posting(msgspec.Struct, frozen=True):
     branch: int | None = None
     # Where it begins a branch of its own instead.
     fork: ForkWish | None = None
-    # The message whose attachments it has, too.
+    # The message whose attachments it has, too, and the indexes of those that it has not.
     attachments_of: str | None = None
+    attachments_dropped: tuple[int, ...] = ()
 
 
 class Leaving(msgspec.Struct, frozen=True):
