@@ -12,6 +12,7 @@ BEFORE_BRANCHES = (
     *BEFORE_SEVERAL,
     "DROP INDEX items_of_branch",
     "DROP TABLE branches",
+    "DROP INDEX runs_at_work",
     *(f"ALTER TABLE {name} DROP COLUMN branch" for name in ("items", "runs", "conversations")),
     "ALTER TABLE conversations DROP COLUMN branches",
     "UPDATE alembic_version SET version_num = '0011'",

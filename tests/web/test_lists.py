@@ -78,6 +78,7 @@ BOUNDED = {
     ("/api/conversations/{id}", "todos.todos"): "TODOS",
     ("/api/conversations/{id}", "branches"): "BRANCHES",
     ("/api/conversations/{id}/branches", "branches"): "BRANCHES",
+    ("/api/conversations/{id}/items", "branches"): "BRANCHES; those in the place of its messages",
     ("/api/state", "snapshot.branches"): "BRANCHES",
     ("/api/runs/{id}/left-behind", "atWork"): "WAITING_HERE, and those at work",
     ("/api/runs/{id}/left-behind", "files"): "LEFT_BEHIND_SHOWN; `filesCount` says how many there are",
