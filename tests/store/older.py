@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-# To 0012, before several processes said what they are. The queue on PostgreSQL stays: it is made where it is not there.
+# To 0013, before several processes said what they are. The queue on PostgreSQL stays: it is made where it is not there.
 BEFORE_SEVERAL = (
     "ALTER TABLE processes DROP COLUMN about",
-    "UPDATE alembic_version SET version_num = '0012'",
+    "UPDATE alembic_version SET version_num = '0013'",
 )
 # To 0011, before there were branches.
 BEFORE_BRANCHES = (
