@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import threading
 import time
@@ -151,5 +152,13 @@ def test_a_process_whose_database_is_away_is_not_ready_and_says_why(tmp_path: Pa
         began = time.monotonic()
         assert "database" in worker.client.get("/api/ready").json()["message"]
         assert time.monotonic() - began < limits.READY_PATIENCE + 1
+        # What operators are told does without what only the database knows.
+        counted = worker.client.get("/metrics").text
+        assert "pilothouse_runs_at_work 0" in counted
+        assert "pilothouse_runs_queued" not in counted
+        failed = re.search(r"^pilothouse_database_errors_total (\S+)$", counted, re.M)
+        assert failed is not None
+        assert float(failed[1]) > 0
         line.go_on()
         until(lambda: worker.client.get("/api/ready").status_code == 200, "the process to be ready again", 30)
+        assert "pilothouse_runs_queued 0" in worker.client.get("/metrics").text

@@ -101,3 +101,5 @@ class Dependencies(msgspec.Struct, frozen=True):
     branches: Callable[[Records, HostService, Dependencies], Branches]
     # Why what executes runs in this process cannot, in a sentence for anyone; empty if it can.
     why_not_working: Callable[[], str] = str
+    # What operators are told in numbers, with how late the event loop is; none where a process counts nothing.
+    metrics: Callable[[float], Awaitable[bytes]] | None = None

@@ -69,6 +69,7 @@ class HostService(ClientApi):
         self._records = records
         self._feed = feed
         self._tasks: set[asyncio.Task[None]] = set()
+        self._metrics = dependencies.metrics
         self._readiness = Readiness(records, feed, dependencies.why_not_working)
         self.notifications.subscribe(self._notified)
         feed.subscribe(self.notifications.heard)
@@ -132,6 +133,12 @@ class HostService(ClientApi):
     async def ready(self) -> None:
         """Return if something could be kept right now; raise why not."""
         await self._readiness.check()
+
+    async def metrics(self, loop_lag: float) -> bytes:
+        """Return what this process counts, as Prometheus reads it."""
+        if self._metrics is None:
+            raise PilothouseError("not_found", "This process counts nothing.", fix="Ask a server: pilothouse serve")
+        return await self._metrics(loop_lag)
 
     def begin_draining(self) -> None:
         """Say to who asks that this process is about to end."""

@@ -219,6 +219,10 @@ class ModelCatalogue:
             self._seen = content
         return content
 
+    def provider_of(self, model_id: str) -> str:
+        """Return what kind of provider a model has; raise if there is no such model."""
+        return self._find(model_id).provider
+
     def _find(self, model_id: str | None) -> ModelConfig:
         content = self._content()
         if model_id and model_id.startswith(SCRIPTED):

@@ -43,12 +43,14 @@ class SlotManager(JobManager):
         return len(self.taken)
 
     async def register_worker(self) -> int:
+        """Get a name in the queue, and say so before anything is taken."""
         self.worker_id = await super().register_worker()
         # Before it takes anything: whoever takes over from this process must know what the queue calls it.
         await self.registered()
         return self.worker_id
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
+        """Take a job if there is a slot for it."""
         free = self._slots() - self.at_work
         if free <= 0:
             return None
@@ -68,6 +70,7 @@ class SlotManager(JobManager):
         return job
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
+        """Mark a job as done, however long the database is away, and look for the next."""
         while True:
             try:
                 await super().finish_job(job, status, delete_job)
@@ -92,6 +95,7 @@ class SlotManager(JobManager):
     async def listen_for_jobs(
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:
+        """Hear of new jobs, again and again if the connection breaks."""
         self._look = on_notification
         while True:
             try:
@@ -100,6 +104,7 @@ class SlotManager(JobManager):
                 await self._away("nobody tells of jobs; they are looked for instead", error)
 
     async def update_heartbeat(self, worker_id: int) -> None:
+        """Tell the queue that this worker lives; one that was forgotten gets a new name."""
         # Here and not where the worker begins: it may have been paused for so long that it was removed.
         try:
             if self.worker_id is not None and not await self._is_registered(self.worker_id):
@@ -110,13 +115,14 @@ class SlotManager(JobManager):
             await self._away("the queue was not told that this worker lives", error)
 
     async def unregister_worker(self, worker_id: int) -> None:
+        """Give the name in the queue back, if the database answers."""
         try:
             await super().unregister_worker(self.worker_id or worker_id)
         except AWAY as error:
             _log.info("the queue was not told that this worker ended: %s", type(error).__name__)
 
     async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:
-        # Runs are stopped in their timeline.
+        """Return none: runs are stopped in their timeline."""
         return []
 
     async def _is_registered(self, worker_id: int) -> bool:

@@ -27,6 +27,8 @@ class Connections:
         self._lock = threading.Lock()
         # Set while the database is known to hang: nobody begins to wait for it then.
         self.silent = False
+        # How often something asked of the database failed; whoever watches over this process looks at it.
+        self.failures = 0
 
     def add(self, connection: Connection[Any] | AsyncConnection[Any], _record: object = None) -> None:
         """Know of a connection from now on."""

@@ -126,6 +126,7 @@ class Database:
 
     def told(self, error: Exception) -> PilothouseError:
         """Return the sentence for a failure; that of a connection that was cut is why it was."""
+        self._connections.failures += 1
         return hanging() if self._connections.silent else translate(error)
 
     def _reading(self) -> contextlib.AbstractContextManager[Connection]:
@@ -201,7 +202,7 @@ class Database:
             return done
         except database_errors() as error:
             self._drop_kept()
-            raise translate(error) from error
+            raise self.told(error) from error
 
     def _need_room(self) -> None:
         """Open the database as usual once there is room again; until then refuse to write."""

@@ -54,6 +54,7 @@ _HISTORY = Statement(
 _HAS_BRANCHES = Statement("SELECT 1 FROM conversations WHERE id = :id AND branches > 0")
 _RUNS_IN = Statement("SELECT body FROM runs WHERE status IN (:one, :other)")
 _RUNS_OF = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status IN (:one, :other)")
+_COUNT_QUEUED = Statement("SELECT count(*) FROM runs WHERE status = 'queued'")
 _QUEUED = Statement(
     "SELECT r.body FROM runs r LEFT JOIN items m ON m.run_id = r.id AND m.kind = 'user_message' "
     "WHERE r.conversation_id = :id AND r.status = 'queued' ORDER BY m.position, r.created_at, r.id LIMIT :limit"
@@ -205,6 +206,11 @@ def runs_in(connection: Connection, statuses: Sequence[RunStatus], conversation_
     asked = ({"one": one, "other": other, "id": conversation_id} for one, other in pairs)
     bodies = [body for values in asked for body in query.column(connection, values)]
     return sorted(map(rows.run_decoder.decode, bodies), key=lambda run: (run.created_at, run.id))
+
+
+def count_queued(connection: Connection) -> int:
+    """Return how many runs wait for their turn."""
+    return int(_COUNT_QUEUED.first(connection, {}) or 0)
 
 
 def queued(connection: Connection, conversation_id: str, limit: int) -> list[Run]:

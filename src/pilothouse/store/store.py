@@ -25,7 +25,6 @@ from pilothouse.store import (
     rows,
     search,
     search_backlog,
-    takeover,
     usage,
     usage_backlog,
     vacuum,
@@ -53,6 +52,8 @@ from pilothouse.types.scopes import Scope
 if TYPE_CHECKING:
     from pilothouse.types.branch_views import BranchNode
     from pilothouse.types.memories import Memory, MemoryCollection, MemoryFilter, MemoryPage
+    from pilothouse.types.processes import ProcessView
+    from pilothouse.types.runs import Run
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -376,14 +377,25 @@ class Store:
         return await self._writer.write(lambda tx: units.settle_run(tx, run_id, rule), key=key)
 
     runs_in = _looks(reading.runs_in)
+    queued = _looks(reading.count_queued)
     mark_item = _joins(units.mark_item)
 
     # --- processes ---
 
-    take_over = _joins(takeover.take_over)
-    processes = _looks(takeover.processes)
+    async def take_over(self, process: str, rule: Settle) -> Sequence[Run]:
+        # Few processes die.
+        from pilothouse.store import takeover
+
+        return await self._writer.write(lambda tx: takeover.take_over(tx, process, rule))
+
+    async def processes(self) -> Sequence[ProcessView]:
+        from pilothouse.store import takeover
+
+        return await self._database.look(takeover.processes)
 
     async def go_on_with_forgotten(self) -> None:
+        from pilothouse.store import takeover
+
         await self._database.write(takeover.go_on_with_forgotten)
 
     async def beat(self, process: str) -> None:

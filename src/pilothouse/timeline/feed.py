@@ -248,6 +248,10 @@ class Feed:
         """Return whether anyone reads a conversation here."""
         return conversation_id in self._readers
 
+    def readers(self) -> tuple[int, int]:
+        """Return how many read a conversation here right now, and how many the list."""
+        return sum(map(len, self._readers.values())), len(self._watchers)
+
     def wake(self, conversation_id: str) -> None:
         """Send readers to the store: another process wrote there."""
         for reader in self._readers.get(conversation_id, ()):
@@ -297,7 +301,7 @@ class Feed:
         self._readers[conversation_id].add(reader)
         if self._askers and not reader.kept_only and conversation_id not in self._remote:
             # Imported only where there are other processes.
-            from pilothouse.timeline.remote_text import RemoteText
+            from pilothouse.timeline.remote_text import RemoteText  # noqa: PLC0415
 
             self._remote[conversation_id] = RemoteText()
             for ask in self._askers:

@@ -29,7 +29,6 @@ from pilothouse.types.items import Call, Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.paging import Page
 from pilothouse.types.ports import Part
-from pilothouse.types.processes import ProcessView
 from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run, RunStatus
 from pilothouse.types.todos import TodoList
@@ -38,6 +37,7 @@ from pilothouse.types.usage import DaySpending, RequestUsage, UsageRows, Used
 
 if TYPE_CHECKING:
     from pilothouse.types.branch_views import BranchNode
+    from pilothouse.types.processes import ProcessView
 
 
 class QueueLimits(msgspec.Struct, frozen=True):
@@ -64,8 +64,9 @@ class Posting(msgspec.Struct, frozen=True):
     branch: int | None = None
     # Where it begins a branch of its own instead.
     fork: ForkWish | None = None
-    # The message whose attachments it has, too.
+    # The message whose attachments it has, too, and the indexes of those that it has not.
     attachments_of: str | None = None
+    attachments_dropped: tuple[int, ...] = ()
 
 
 class Leaving(msgspec.Struct, frozen=True):
@@ -245,6 +246,9 @@ class Records(TopicRecords, Protocol):
 
     async def runs_in(self, statuses: Sequence[RunStatus], conversation_id: str | None = None) -> list[Run]:
         """Return the runs in one of these states, of one conversation or of all, oldest first."""
+
+    async def queued(self) -> int:
+        """Return how many runs wait for their turn, in all conversations."""
 
     async def mark_item(self, owner: str, item_id: str, data: JsonObject) -> Item:
         """Merge data into an item that has not ended."""

@@ -18,6 +18,7 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.web.built_page import PageFile, Pages
 from pilothouse.web.guard import Guard, RouteRules
+from pilothouse.web.metrics import metrics_endpoint
 from pilothouse.web.origins import Origins
 from pilothouse.web.problems import problem_response
 from pilothouse.web.routes import PROBES, ROUTES
@@ -30,19 +31,32 @@ from pilothouse.web.terminal_socket import terminal_socket
 _SOCKETS = {"page_socket": page_socket, "terminal_socket": terminal_socket}
 
 
-def make_probes(host: HostService, access: Access, origins: Origins) -> ASGIApp:
+def make_probes(host: HostService, access: Access, origins: Origins, metrics_token: str = "") -> ASGIApp:
     """Return the application of a worker: whether it lives and is ready, and how it does; nobody can sign in to it."""
-    app = Starlette(routes=[*map(_starlette_route, PROBES)], exception_handlers={HTTPException: _http_problem})
+    app = Starlette(
+        routes=[*map(_starlette_route, PROBES), _metrics(metrics_token)],
+        exception_handlers={HTTPException: _http_problem},
+    )
     app.router.redirect_slashes = False
     app.state.host = host
     app.state.access = access
     return Guard(app, origins=origins, access=access, rules=route_rules(PROBES))
 
 
-def make_app(host: HostService, access: Access, origins: Origins, page: Mapping[str, PageFile]) -> ASGIApp:
+def _metrics(token: str) -> BaseRoute:
+    return HttpRoute("/metrics", metrics_endpoint(token), methods=["GET"])
+
+
+def make_app(
+    host: HostService, access: Access, origins: Origins, page: Mapping[str, PageFile], metrics_token: str = ""
+) -> ASGIApp:
     """Return the ASGI application; only the guard is handed out, so nothing is reachable around it."""
     app = Starlette(
-        routes=[*map(_starlette_route, ROUTES), HttpRoute("/{path:path}", Pages(page, access).__call__)],
+        routes=[
+            *map(_starlette_route, ROUTES),
+            _metrics(metrics_token),
+            HttpRoute("/{path:path}", Pages(page, access).__call__),
+        ],
         exception_handlers={HTTPException: _http_problem},
     )
     app.router.redirect_slashes = False

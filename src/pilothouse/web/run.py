@@ -25,7 +25,7 @@ from pilothouse.web.built_page import PAGE_FOLDER, load_page
 from pilothouse.web.http_protocol import HTTP_PROTOCOL
 from pilothouse.web.listening import WILDCARDS, Listener
 from pilothouse.web.origins import Origins, parse_host
-from pilothouse.web.sessions import Access
+from pilothouse.web.sessions import Access, Door
 from pilothouse.web.signals import Stop
 from pilothouse.web.watchdog import watching
 
@@ -49,8 +49,12 @@ class ServerOptions:
     local_token: str = field(default="", repr=False)
     # PILOTHOUSE_TOKEN: a fixed bearer token for scripts.
     token: str = field(default="", repr=False)
+    # PILOTHOUSE_METRICS_TOKEN: the bearer token that /metrics then takes; without one it is for this machine.
+    metrics_token: str = field(default="", repr=False)
     # PILOTHOUSE_ALLOWED_HOSTS: further names this server answers to, behind a proxy for example.
     allowed_hosts: tuple[str, ...] = ()
+    # What other servers of the same installation share; None where there are none.
+    door: Door | None = None
     page: Path = PAGE_FOLDER
     # Ends what is at work; who looks on meanwhile sees it end.
     drain: Callable[[], Awaitable[None]] | None = None
@@ -66,6 +70,7 @@ class ServerOptions:
         *,
         drain: Callable[[], Awaitable[None]] | None = None,
         probes_only: bool = False,
+        door: Door | None = None,
     ) -> ServerOptions:
         """Return the options that the environment sets."""
         names = os.environ.get("PILOTHOUSE_ALLOWED_HOSTS", "").replace(",", " ").split()
@@ -73,10 +78,12 @@ class ServerOptions:
         return cls(
             home=None if probes_only else home,
             token=token,
+            metrics_token=os.environ.get("PILOTHOUSE_METRICS_TOKEN", "").strip(),
             allowed_hosts=tuple(names),
             drain=drain,
             probes_only=probes_only,
             on_ready=on_ready,
+            door=door,
         )
 
 
@@ -94,14 +101,16 @@ async def serve(host: HostService, listener: Listener, options: ServerOptions, s
         origins = _origins(listener, options)
         local_token = options.local_token or secrets.token_urlsafe(32)
         tokens = tuple(filter(None, (options.token, local_token)))
-        access = Access(host.sessions, port=listener.port, tokens=tokens, secure=listener.tls is not None)
-        app = make_probes(host, access, origins) if options.probes_only else _whole(host, access, origins, options)
+        secure = listener.tls is not None
+        access = Access(host.sessions, port=listener.port, tokens=tokens, secure=secure, door=options.door)
+        app = _app(host, access, origins, options)
         server = _Server(_configure(app, listener))
         serving = asyncio.ensure_future(server.serve(sockets=[listener.socket]))
         try:
             await _started(server, serving)
             async with _address(options.home, _address_of(listener, local_token)):
-                options.on_ready(Ready(listener.url, access.new_link(listener.authority), listener.note))
+                link = await access.new_link(listener.authority)
+                options.on_ready(Ready(listener.url, link, listener.note))
                 await _first(serving, asyncio.ensure_future(stop.wait()))
                 # A balancer sends nothing new from here on, and whoever reads an answer sees its end.
                 host.begin_draining()
@@ -113,8 +122,10 @@ async def serve(host: HostService, listener: Listener, options: ServerOptions, s
             await serving
 
 
-def _whole(host: HostService, access: Access, origins: Origins, options: ServerOptions) -> ASGIApp:
-    return make_app(host, access, origins, load_page(options.page))
+def _app(host: HostService, access: Access, origins: Origins, options: ServerOptions) -> ASGIApp:
+    if options.probes_only:
+        return make_probes(host, access, origins, options.metrics_token)
+    return make_app(host, access, origins, load_page(options.page), options.metrics_token)
 
 
 def _address_of(listener: Listener, token: str) -> ServerAddress:
@@ -161,12 +172,13 @@ async def _started(server: uvicorn.Server, serving: asyncio.Future[None]) -> Non
 
 
 def _origins(listener: Listener, options: ServerOptions) -> Origins:
-    if options.token and is_guessable(options.token):
-        raise PilothouseError(
-            "bad_config",
-            f"PILOTHOUSE_TOKEN can be guessed: it takes {limits.TOKEN_CHARS} characters that someone drew by lot.",
-            fix="Set one that `openssl rand -hex 16` prints, or leave it unset.",
-        )
+    for name, token in (("PILOTHOUSE_TOKEN", options.token), ("PILOTHOUSE_METRICS_TOKEN", options.metrics_token)):
+        if token and is_guessable(token):
+            raise PilothouseError(
+                "bad_config",
+                f"{name} can be guessed: it takes {limits.TOKEN_CHARS} characters that someone drew by lot.",
+                fix="Set one that `openssl rand -hex 16` prints, or leave it unset.",
+            )
     for name in options.allowed_hosts:
         if parse_host(name) != name.lower():
             raise PilothouseError(

@@ -17,12 +17,19 @@ from pilothouse.types import limits
 _log = logging.getLogger(__name__)
 # When each loop was last found held up.
 _blocked: WeakKeyDictionary[asyncio.AbstractEventLoop, float] = WeakKeyDictionary()
+# How long each loop last took to get to what the watchdog gave it.
+_lags: WeakKeyDictionary[asyncio.AbstractEventLoop, float] = WeakKeyDictionary()
 
 
 def was_blocked() -> bool:
     """Return whether the running loop was held up lately."""
     at = _blocked.get(asyncio.get_running_loop())
     return at is not None and time.monotonic() - at < limits.DEGRADED_FOR
+
+
+def lag() -> float:
+    """Return how many seconds the running loop last took to get to what it was given."""
+    return _lags.get(asyncio.get_running_loop(), 0.0)
 
 
 @contextmanager
@@ -42,7 +49,7 @@ def _watch(loop: asyncio.AbstractEventLoop, loop_thread: int, stop: threading.Ev
     while not stop.wait(limits.BLOCKED_LOOP):
         moved = threading.Event()
         try:
-            loop.call_soon_threadsafe(moved.set)
+            loop.call_soon_threadsafe(_moved, loop, moved, time.monotonic())
         except RuntimeError:
             # The loop was closed.
             return
@@ -54,6 +61,11 @@ def _watch(loop: asyncio.AbstractEventLoop, loop_thread: int, stop: threading.Ev
             _blocked[loop] = time.monotonic()
         _blocked[loop] = time.monotonic()
         _log.error("everything had to wait for %.1f s", time.monotonic() - began)
+
+
+def _moved(loop: asyncio.AbstractEventLoop, moved: threading.Event, asked: float) -> None:
+    _lags[loop] = time.monotonic() - asked
+    moved.set()
 
 
 def _stack(thread: int) -> str:

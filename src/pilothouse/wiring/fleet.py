@@ -67,9 +67,15 @@ class Fleet:
     @property
     def trouble(self) -> str:
         """Return why nothing is taken from the queue, in a sentence for anyone; empty while all is well."""
-        return self._queue.trouble if self._queue is not None else ""
+        trouble = self._queue.trouble if self._queue is not None else ""
+        return f"Nothing is taken from the queue: {trouble}." if trouble else ""
 
-    async def begin(self, stack: AsyncExitStack, parts: Parts) -> Liveness:
+    @property
+    def taken_over(self) -> int:
+        """Return how many runs this process took over from others that died."""
+        return self._liveness.taken_over if self._liveness is not None else 0
+
+    async def begin(self, stack: AsyncExitStack, parts: Parts) -> None:
         """Take part from now on, and stop at the end: first the work, then the signs of life."""
         survivors = Survivors(
             is_dead=is_dead,
@@ -83,7 +89,6 @@ class Fleet:
         stack.push_async_callback(self.engine.stop)
         if self._queue is not None:
             await self._queue.begin(liveness.beat)
-        return liveness
 
     async def _taken(self, is_read: Callable[[str], bool], run: Run) -> None:
         # Where there is a queue the run has a job. Whoever waits for it at a command waits for nobody else.

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,6 @@ from pilothouse.agent.results.masking import MaskerChain
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.host.active_run import Parts
-from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.engine import DirectEngine, Engine, Execution, Executor
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
@@ -26,13 +25,13 @@ from pilothouse.host.service import HostService
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
-from pilothouse.models.known_models import source as prices_from
 from pilothouse.models.learned_limits import LessonBook, parse_lessons
-from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
+from pilothouse.models.models_file import ModelsFile, embedded_only, first_models, has_no_models, parse_models
 from pilothouse.models.service import ModelService
 from pilothouse.net.loop_clients import close_clients
 from pilothouse.permissions.authorizer import PersonAuthorizer
 from pilothouse.permissions.grants import PersonPermissions
+from pilothouse.permissions.policy import RuleSet
 from pilothouse.permissions.policy_file import new_policy, parse_policy
 from pilothouse.permissions.protected import Protected
 from pilothouse.plugins.discovery import installed
@@ -53,31 +52,31 @@ from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
+from pilothouse.types.json import JsonObject
 from pilothouse.types.lazy import Lazy
-from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
-from pilothouse.types.processes import ProcessRole
-from pilothouse.types.records import KeptResult, QueueLimits, Records
+from pilothouse.types.records import KeptResult, QueueLimits
+from pilothouse.wiring.answering import LimitedSettings, Made, dependencies_of
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.knowledge import Forgets, Knowledge
 from pilothouse.wiring.meaning import LateMeaning
-from pilothouse.wiring.prompts import prompt_parts
 from pilothouse.wiring.servers import Servers
+from pilothouse.wiring.telemetry import Metrics, observe
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
-    from pilothouse.types.host_branches import Branches
+    from pilothouse.types.shared import OpenJson, SharedParts
+    from pilothouse.web.sessions import Door
     from pilothouse.wiring.fleet import Fleet
 
 _log = logging.getLogger(__name__)
 # A server serves the page and executes runs; on PostgreSQL it can be split into "web", which does the one, and
 # "worker", which does the other. An heir had been a client until the folder's owner ended. All that execute take up
 # what died with other processes; a one-shot command minds its own run.
-Role = ProcessRole
+Role = Literal["server", "web", "worker", "heir", "once"]
 _SERVES: frozenset[Role] = frozenset({"server", "web", "worker"})
 
 
@@ -92,13 +91,15 @@ class OpenHost(NamedTuple):
     drain: Callable[[], Awaitable[None]]
     # What the person who opens it should know, in a sentence.
     note: str = ""
+    # Opens what its web server shares with others of the installation; None where there are none.
+    door: Callable[[], Awaitable[Door]] | None = None
 
 
 class Authority:
     """The person's rules and permissions, what is protected, and who decides by them."""
 
     def __init__(self, base: Foundation) -> None:
-        self.file = JsonFile(
+        self.file: JsonStore[RuleSet] = base.open_json(
             base.home.policy_file,
             parse_policy,
             new_policy,
@@ -108,11 +109,15 @@ class Authority:
         self.guard = Protected(base.home.path)
         config = base.config
         self.authorizer = PersonAuthorizer(
-            self.permissions.policy, self.permissions, self.guard, lambda: config.config.permission_minutes
+            self.permissions.policy,
+            self.permissions,
+            self.guard,
+            lambda: config.config.permission_minutes,
+            confirm=base.confirm,
         )
 
 
-class _Settings(Settings):
+class _Settings(LimitedSettings):
     """The settings, with what other parts know of this machine."""
 
     def __init__(
@@ -156,12 +161,6 @@ class _Settings(Settings):
         """Return how many messages may wait for their answer; one conversation may not take all of it."""
         most = self._service.config.most_waiting
         return QueueLimits(min(limits.WAITING_HERE, most), most)
-
-
-def _providers() -> tuple[ProviderView, ...]:
-    from pilothouse.wiring.provider_list import provider_list
-
-    return provider_list()
 
 
 def _model_service(home: Home, models: ModelCatalogue, changed: Callable[[], Awaitable[None]]) -> ModelService:
@@ -209,13 +208,15 @@ async def open_host(
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
         process = process_name(new_id("p"), one_shot=role not in _SERVES)
         executor = Executor(msgspec.structs.replace(parts, recall=known.memory.recall), process, titles=not brief)
+        counters = observe(stack, base, models, process, counted=role in _SERVES)
         execution = Execution(executor, parts.settings, slots)
         fleet = _fleet(url, base, execution, process, role, folder_tools)
         engine: Engine = DirectEngine(execution) if fleet is None else fleet.engine
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes, known.meaning)
         model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
-        made = _Made(base, known, folder_tools, authority, models, servers, fleet)
-        dependencies = _dependencies(made, settings, model_service, built_in)
+        metrics = Metrics(base, counters, role, fleet) if counters is not None else None
+        made = Made(base, known, folder_tools, authority, models, servers, fleet, metrics)
+        dependencies = dependencies_of(made, settings, model_service, built_in)
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
         await _share(stack, url, base, known.remembering, service)
@@ -226,60 +227,15 @@ async def open_host(
         if role in _SERVES:
             await _keep_house(stack, made, service, works=role != "web")
         servers.begin()
-        yield OpenHost(service, folder, base.redactor, executor, engine.stop, _note(base))
+        yield OpenHost(service, folder, base.redactor, executor, engine.stop, _note(base), _door(base, process))
 
 
-class _Made(NamedTuple):
-    """What a host is put together from, before its service is."""
+def _door(base: Foundation, process: str) -> Callable[[], Awaitable[Door]] | None:
+    if base.shared is None:
+        return None
+    from pilothouse.wiring.shared_door import open_door
 
-    base: Foundation
-    known: Knowledge
-    folder_tools: FolderTools
-    authority: Authority
-    models: ModelCatalogue
-    servers: Servers
-    fleet: Fleet | None
-
-
-def _dependencies(made: _Made, settings: _Settings, model_service: ModelService, built_in: BuiltIns) -> Dependencies:
-    """Return who answers for what the service does not do itself."""
-    known, servers, folder_tools = made.known, made.servers, made.folder_tools
-    return Dependencies(
-        models=model_service,
-        model_source=made.models,
-        providers=_providers,
-        settings=settings,
-        queue_limits=settings.queue_limits,
-        servers=servers.admin,
-        finding=servers.finding,
-        server_names=lambda: servers.admin().names(),
-        release=servers.release,
-        todos=known.todos,
-        memories=known.memory.service,
-        prompts=prompt_parts(known.prompts, made.base.opened.store, model_service),
-        permissions=made.authority.permissions,
-        undo=folder_tools.undo,
-        terminals=folder_tools.terminals,
-        index=folder_tools.view,
-        tools=built_in,
-        web=known.web.admin,
-        prices_from=prices_from,
-        meaning=known.meaning,
-        documents=known.documents.held,
-        branches=_branches,
-        why_not_working=partial(_why_not_working, made.fleet),
-    )
-
-
-def _branches(records: Records, host: HostService, dependencies: Dependencies) -> Branches:
-    """Return who answers for branches; loaded when someone asks about them."""
-    from pilothouse.host.branches import BranchService
-
-    return BranchService(records, host, dependencies)
-
-
-def _why_not_working(fleet: Fleet | None) -> str:
-    return fleet.trouble if fleet is not None else ""
+    return partial(open_door, base, process)
 
 
 def _settings_changed(servers: Servers, meaning: LateMeaning) -> None:
@@ -297,7 +253,7 @@ def check_role(role: Role, url: str | None) -> None:
         )
 
 
-async def _keep_house(stack: AsyncExitStack, made: _Made, service: HostService, *, works: bool) -> None:
+async def _keep_house(stack: AsyncExitStack, made: Made, service: HostService, *, works: bool) -> None:
     """Do what a server does besides answering, for as long as it runs; one that only serves the page tidies nothing."""
     from pilothouse.documents.leftovers import sweep
     from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
@@ -358,13 +314,25 @@ async def _foundation(
     connections = await _watch_database(stack, url, feed)
     opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections, executes_own=executes_own)
     stack.push_async_callback(opened.close)
-    config = ConfigService(folder.path, "postgresql" if url else "sqlite")
     secrets = SecretStore(folder.secrets, learn=redactor.learn)
+    open_json: OpenJson = JsonFile
+    confirm: Callable[[], Awaitable[None]] | None = None
+    parts: SharedParts | None = None
+    if url is not None:
+        from pilothouse.wiring.shared_settings import open_shared, share_settings
+
+        opening = partial(open_shared, folder, opened.database, secrets, redactor)
+        shared = await share_settings(stack, url, connections, opening)
+        secrets, open_json, parts = shared.secrets, shared.settings.open_json, shared.parts(url, connections)
+        confirm = partial(patiently, feed, shared.settings.confirm)
+    config = await asyncio.to_thread(ConfigService, folder.path, "postgresql" if url else "sqlite", open_json)
     if not brief:
         _learn_secrets(stack, secrets)
     helper = Helper()
     stack.callback(helper.close)
-    return Foundation(folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), connections)
+    return Foundation(
+        folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), connections, open_json, confirm, parts
+    )
 
 
 def _parts(
@@ -419,10 +387,16 @@ def _plugin_broke(feed: Feed) -> Callable[[str], None]:
 
 def _models(base: Foundation, plugins: Plugins, changed: Callable[[], Awaitable[None]]) -> ModelCatalogue:
     folder, secrets, redactor = base.home, base.secrets, base.redactor
-    bindings = JsonFile(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
-    file = JsonFile(
+    bindings = base.open_json(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
+    keys = Keys(secrets, bindings, learn=redactor.learn)
+    parse: Callable[[JsonObject], ModelsFile] = parse_models
+    if base.confirm is not None:
+        from pilothouse.wiring.shared_settings import seeing
+
+        parse = seeing(keys)
+    file = base.open_json(
         folder.models_file,
-        parse_models,
+        parse,
         first_models(folder.path, secrets),
         fallback=embedded_only,
         is_empty=has_no_models,
@@ -433,7 +407,6 @@ def _models(base: Foundation, plugins: Plugins, changed: Callable[[], Awaitable[
         lambda path: JsonFile(path, parse_lessons, dict, is_empty=lambda _raw: False),
         changed=changed,
     )
-    keys = Keys(secrets, bindings, learn=redactor.learn)
     make = making(plugins.models, lambda config, key: make_model(config, key, lessons=learned.of(config)))
     return ModelCatalogue(file, secrets, keys, make, learned)
 

@@ -341,6 +341,17 @@ SESSION_DAYS = 90
 DEFAULT_PORT = 7420
 # Where a worker says whether it lives; it serves no page, and stands beside a server on the same machine.
 WORKER_PORT = 7460
+# Names of models, and of tools, that are counted apart; whoever sends names at random fills no memory with them.
+METRIC_NAMES = 200
+METRIC_NAME_CHARS = 100
+# Runs, and things of them that have no end yet, that an observer remembers; far more than are ever at work.
+OBSERVED_MOST = 4_096
+# Seconds: a run that waits for no slot begins within a few milliseconds; what waits behind others may wait for minutes.
+WAITED_BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
+# Seconds: those that the GenAI conventions of OpenTelemetry name, which reach from a cached word to a long answer.
+REQUEST_BOUNDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+# What a process sends about itself at its end; an endpoint that is away holds nobody up for longer.
+TELEMETRY_FLUSH_MS = 3_000
 # Ports tried after the default one when it is taken.
 PORT_TRIES = 20
 # Looking for local model servers must not delay the page.
@@ -353,6 +364,10 @@ HOST_CHARS = 300
 # --- settings and secrets -----------------------------------------------------------------------
 # How soon an edit of a settings file by hand is noticed.
 FILE_WATCH = 1.0
+# How soon a change of settings in a shared database is noticed where the word of it got lost.
+SETTINGS_LOOK = 1.0
+# Longer than another process takes to renew a server's tokens, with all tries of it.
+SHARED_TURN_SECONDS = 120.0
 # Another of our processes may be writing the same settings file; it needs milliseconds.
 FILE_LOCK_TIMEOUT = 5.0
 # Far more than anyone writes by hand; a larger settings file is a mistake.
