@@ -20,10 +20,16 @@ from pilothouse.wiring import OpenHost, open_host
 from tests.support.chatting import ME, PATIENCE, chatting
 from tests.support.folding import Folded
 from tests.support.records import an_item
+from tests.support.replicas import give_key
 from tests.support.waiting import eventually
 
 WORDS = "Grüße aus dem 🚀: " + " ".join(f"w{number}" for number in range(150))
 STREAM = [{"text": WORDS, "pieces": 4, "every": 0.03}]
+
+
+@pytest.fixture(autouse=True)
+def one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give_key(monkeypatch, tmp_path)
 
 
 class Reader:
