@@ -23,6 +23,7 @@ from pilothouse.store import (
     reading,
     receipts,
     rows,
+    run_list,
     search,
     search_backlog,
     takeover,
@@ -349,6 +350,7 @@ class Store:
     change_run = _joins(units.change_run)
     settle_run = _joins(units.settle_run)
     runs_in = _looks(reading.runs_in)
+    run_list = _looks(run_list.run_list)
     queued = _looks(reading.count_queued)
     mark_item = _joins(units.mark_item)
 

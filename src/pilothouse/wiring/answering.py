@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +13,7 @@ from pilothouse.models.known_models import source as prices_from
 from pilothouse.models.service import ModelService
 from pilothouse.types.host import Settings
 from pilothouse.types.models import ProviderView
+from pilothouse.types.processes import ProcessView
 from pilothouse.types.records import QueueLimits, Records
 from pilothouse.wiring.built_in import BuiltIns
 from pilothouse.wiring.folder_tools import FolderTools
@@ -23,6 +25,7 @@ from pilothouse.wiring.telemetry import Metrics
 
 if TYPE_CHECKING:
     from pilothouse.types.host_branches import Branches
+    from pilothouse.types.host_operations import Operations
     from pilothouse.wiring.fleet import Fleet
     from pilothouse.wiring.host import Authority
 
@@ -46,6 +49,8 @@ class Made(NamedTuple):
     servers: Servers
     fleet: Fleet | None
     metrics: Metrics | None
+    # What this process is, where it is the only one.
+    alone: Callable[[], ProcessView] | None
 
 
 def dependencies_of(
@@ -76,6 +81,7 @@ def dependencies_of(
         meaning=known.meaning,
         documents=known.documents.held,
         branches=_branches,
+        operations=partial(_operations, made.alone),
         why_not_working=partial(_why_not_working, made.fleet),
         metrics=made.metrics,
     )
@@ -86,6 +92,13 @@ def _branches(records: Records, host: HostService, dependencies: Dependencies) -
     from pilothouse.host.branches import BranchService
 
     return BranchService(records, host, dependencies)
+
+
+def _operations(alone: Callable[[], ProcessView] | None, records: Records) -> Operations:
+    """Return who answers for what is at work where; loaded when someone asks."""
+    from pilothouse.host.operations import OperationService
+
+    return OperationService(records, alone)
 
 
 def _why_not_working(fleet: Fleet | None) -> str:

@@ -59,6 +59,11 @@ class Metrics:
             return None
 
 
+def metrics_of(base: Foundation, counters: Counters | None, role: ProcessRole, fleet: Fleet | None) -> Metrics | None:
+    """Return what operators are told in numbers; None where nothing is counted."""
+    return Metrics(base, counters, role, fleet) if counters is not None else None
+
+
 def observe(
     stack: AsyncExitStack, base: Foundation, models: ModelCatalogue, process: str, *, counted: bool
 ) -> Counters | None:
