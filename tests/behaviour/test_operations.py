@@ -78,7 +78,6 @@ async def test_a_process_that_is_alone_tells_of_itself(home: Path) -> None:
         await chat.until_streaming("word")
         found = await chat.api.operations.processes(ME)
         (own,) = found.processes
-        assert own.about is not None
         assert (own.about.role, own.about.at_work, own.about.version) == ("server", 1, "0.1.0")
         assert own.about.slots > 1
         assert (found.queued, found.at_work) == (0, 1)
@@ -97,7 +96,7 @@ async def test_several_processes_tell_of_each_other(tmp_path: Path, postgres_url
 
         await eventually(all_there, "both to be told of")
         found = await web.api.operations.processes(ME)
-        told = {each.about.role: each.about for each in found.processes if each.about is not None}
+        told = {each.about.role: each.about for each in found.processes}
         assert told.keys() == {"web", "worker"}
         assert (told["web"].slots, told["worker"].slots) == (0, 3)
         assert not told["web"].programs

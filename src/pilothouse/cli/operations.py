@@ -7,9 +7,8 @@ from pilothouse.cli.terminal import messages, output
 from pilothouse.cli.wrapping import say
 from pilothouse.connection import connect_host
 from pilothouse.types.host import LOCAL_OWNER
-from pilothouse.types.operations import ProcessList, RunEntry
+from pilothouse.types.operations import ProcessEntry, ProcessList, RunEntry
 from pilothouse.types.paging import Page
-from pilothouse.types.processes import ProcessView
 
 _ROLES = {"server": "all", "once": "command", "heir": "command"}
 
@@ -53,10 +52,8 @@ async def processes(*, as_json: bool) -> int:
     return 0
 
 
-def _process(found: ProcessList, one: ProcessView) -> tuple[str, ...]:
+def _process(found: ProcessList, one: ProcessEntry) -> tuple[str, ...]:
     about = one.about
-    if about is None:
-        return (_short(one.id), "", "", when(one.seen_at), "", "", "")
     busy = f"{about.at_work} of {about.slots}" if about.slots else "none"
     seen = f"{max(found.now - one.seen_at, 0):.0f} s ago"
     role = _ROLES.get(about.role, about.role)

@@ -9,7 +9,7 @@ from typing import cast, get_args
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.host_operations import USUAL, Operations
-from pilothouse.types.operations import ProcessList, RunList
+from pilothouse.types.operations import ProcessEntry, ProcessList, RunList
 from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.processes import ProcessView
 from pilothouse.types.records import Records
@@ -33,13 +33,13 @@ class OperationService(Operations):
         if owner != LOCAL_OWNER:
             raise PilothouseError("forbidden", "Only the owner of this installation may see its processes.")
         found = [self._alone()] if self._alone is not None else await self._records.processes()
-        known = sorted(
-            (one for one in found if one.about is not None), key=lambda one: one.about.started_at if one.about else 0.0
-        )
+        # One of an earlier release says nothing of itself.
+        known = [ProcessEntry(one.id, one.seen_at, one.about) for one in found if one.about is not None]
+        known.sort(key=lambda one: (one.about.started_at, one.id))
         return ProcessList(
             processes=tuple(known),
             queued=await self._records.queued(),
-            at_work=sum(one.about.at_work for one in known if one.about is not None),
+            at_work=sum(one.about.at_work for one in known),
             now=time.time(),
         )
 

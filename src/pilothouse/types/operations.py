@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pilothouse.types.json import Frozen
-from pilothouse.types.processes import ProcessView
+from pilothouse.types.processes import ProcessAbout
 from pilothouse.types.runs import RunStatus
 
 
@@ -31,10 +31,18 @@ class RunList(Frozen, frozen=True):
     next: str | None = None
 
 
+class ProcessEntry(Frozen, frozen=True):
+    """A process in a list: what it says of itself, and when it was last heard of by its own clock."""
+
+    id: str
+    seen_at: float
+    about: ProcessAbout
+
+
 class ProcessList(Frozen, frozen=True):
     """The processes that share the database, and how much they have to do."""
 
-    processes: tuple[ProcessView, ...]
+    processes: tuple[ProcessEntry, ...]
     # How many runs wait for a slot, and how many are at work, of everybody.
     queued: int
     at_work: int

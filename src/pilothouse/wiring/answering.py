@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     from pilothouse.wiring.host import Authority
 
 
-class LimitedSettings(Settings):
-    """The settings, and how much may wait by them."""
-
-    def queue_limits(self) -> QueueLimits:
-        """Return how many messages may wait for their answer."""
-        raise NotImplementedError
-
-
 class Made(NamedTuple):
     """What a host is put together from, before its service is."""
 
@@ -54,7 +46,11 @@ class Made(NamedTuple):
 
 
 def dependencies_of(
-    made: Made, settings: LimitedSettings, model_service: ModelService, built_in: BuiltIns
+    made: Made,
+    settings: Settings,
+    queue_limits: Callable[[], QueueLimits],
+    model_service: ModelService,
+    built_in: BuiltIns,
 ) -> Dependencies:
     """Return who answers for what the service does not do itself."""
     known, servers, folder_tools = made.known, made.servers, made.folder_tools
@@ -63,7 +59,7 @@ def dependencies_of(
         model_source=made.models,
         providers=_providers,
         settings=settings,
-        queue_limits=settings.queue_limits,
+        queue_limits=queue_limits,
         servers=servers.admin,
         finding=servers.finding,
         server_names=lambda: servers.admin().names(),

@@ -54,12 +54,13 @@ from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.processes import ProcessAbout, ProcessRole, ProcessView
 from pilothouse.types.records import KeptResult, QueueLimits
-from pilothouse.wiring.answering import LimitedSettings, Made, dependencies_of
+from pilothouse.wiring.answering import Made, dependencies_of
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
@@ -111,7 +112,7 @@ class Authority:
         )
 
 
-class _Settings(LimitedSettings):
+class _Settings(Settings):
     """The settings, with what other parts know of this machine."""
 
     def __init__(
@@ -212,7 +213,7 @@ async def open_host(
         made = Made(
             base, known, folder_tools, authority, models, servers, fleet, metrics_of(base, counters, role, fleet), alone
         )
-        dependencies = dependencies_of(made, settings, model_service, built_in)
+        dependencies = dependencies_of(made, settings, settings.queue_limits, model_service, built_in)
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
         await _share(stack, url, base, known.remembering, service)
