@@ -44,12 +44,12 @@ async def test_processes_and_answers_are_shown_with_who_works_on_what(busy: Chat
     page = busy.page
     await expect(page.get_by_role("tab", name="Operation", selected=True)).to_be_visible()
     await expect(page.get_by_text("1 answer at work, 1 waiting for a slot.")).to_be_visible()
-    process = page.get_by_role("region", name="Processes").last.get_by_role("row").nth(1)
+    process = page.get_by_role("region", name="Table of processes").get_by_role("row").nth(1)
     await expect(process).to_contain_text("Page and work")
     await expect(process).to_contain_text("1 of 1")
     await expect(process).to_contain_text("0.1.0")
     await expect(rows(busy)).to_have_count(2)
-    await expect(rows(busy).nth(0)).to_contain_text(re.compile(r"The first question of all.*At work · for .*p_"))
+    await expect(rows(busy).nth(0)).to_contain_text(re.compile(r"The first question of all.*At work · for .* on "))
     await expect(rows(busy).nth(1)).to_contain_text(re.compile("Another one that has to wait.*Waiting for a slot"))
 
 

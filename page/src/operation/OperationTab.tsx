@@ -2,7 +2,6 @@ import { useCallback, useEffect, useState } from "react";
 import { operationApi, type ProcessList, type RunList } from "../api/operation";
 import { errorText } from "../api/client";
 import { counted } from "../servers/words";
-import { Part } from "../settings/Part";
 import { Failure } from "../settings/Warning";
 import { Loading } from "../shell/Standstill";
 import classes from "./Operation.module.css";
@@ -52,15 +51,17 @@ export default function OperationTab() {
       {!told && !problem && <Loading />}
       {told && (
         <div className={classes.operation}>
-          <Part title="Processes">
+          <section className={classes.part} aria-label="Processes">
+            <h2 className="ph-section-title">Processes</h2>
             <p className="ph-explained" role="status">
               {loadWords(told.processes)}
             </p>
             <ProcessTable list={told.processes} />
-          </Part>
-          <Part title="Your answers at work and waiting">
+          </section>
+          <section className={classes.part} aria-label="Your answers at work and waiting">
+            <h2 className="ph-section-title">Your answers at work and waiting</h2>
             <RunRows list={told.runs} processes={told.processes} onStopped={look} />
-          </Part>
+          </section>
         </div>
       )}
     </>

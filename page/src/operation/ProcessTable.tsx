@@ -24,7 +24,7 @@ function Row({ one, now }: { one: ProcessEntry; now: number }) {
 /** Each process: what it does, how much of it is in use, and when it was last heard of. */
 export function ProcessTable({ list }: { list: ProcessList }) {
   return (
-    <div className={classes.wide} tabIndex={0} role="region" aria-label="Processes">
+    <div className={classes.wide} tabIndex={0} role="region" aria-label="Table of processes">
       <Table className={classes.table} verticalSpacing={5}>
         <Table.Thead>
           <Table.Tr>

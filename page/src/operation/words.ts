@@ -14,8 +14,11 @@ export const roleWords = (role: string): string => roles[role] ?? role;
 /** Return how much of a process is in use: "3 of 50", or nothing for one that works on nothing. */
 export const slotWords = (atWork: number, slots: number): string => (slots ? `${atWork} of ${slots}` : "–");
 
-/** Return the part of a process's name that people tell it by. */
-export const shortName = (id: string): string => id.split("@")[0] ?? id;
+/** How much of a process's name tells it from the others. */
+const TELLING = 6;
+
+/** Return the part of a process's name that people tell it by: its end, since the beginning is the time of its start. */
+export const shortName = (id: string): string => (id.split("@")[0] ?? id).slice(-TELLING);
 
 const states: Partial<Record<RunEntry["status"], string>> = {
   queued: "Waiting for a slot",
