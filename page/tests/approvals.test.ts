@@ -11,6 +11,7 @@ import { autoApproveEnd, modeAt, modeOf } from "../src/policy/modes";
 import { anything, breadth, covering, inWords, patternOf, typed, words } from "../src/policy/pattern";
 import { seenFrom } from "../src/shell/paths";
 import { aCall, anApproval, anItem } from "./records";
+import { clock } from "../src/shell/time";
 
 /** Return what a question about a call carries, without what the test is not about. */
 const asking = (data: object) => ({ kind: "approval", ...data }) as ApprovalData;
@@ -161,12 +162,12 @@ describe("an answer", () => {
     expect(ended({ choice: "allow" })).toBe("You allowed files.read once.");
     expect(ended({ choice: "allow", by: "Ada" })).toBe("Ada allowed files.read once.");
     expect(ended({ choice: "allow", changed: "ab12" })).toBe("You changed what it is given and allowed files.read once.");
-    const clock = new Date(1_300_000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+    const until = clock(1_300);
     expect(ended({ choice: "conversation", content: { duration: "5m" } })).toBe(
-      `You allowed files.read in this conversation for 5 minutes, until ${clock}.`,
+      `You allowed files.read in this conversation for 5 minutes, until ${until}.`,
     );
     expect(ended({ choice: "while", content: { duration: "5m" } })).toBe(
-      `You allowed files.read in this conversation for 5 minutes, until ${clock}.`,
+      `You allowed files.read in this conversation for 5 minutes, until ${until}.`,
     );
     expect(ended({ choice: "conversation" })).toBe("You allowed files.read in this conversation.");
     expect(ended({ choice: "task" })).toBe("You allowed files.read for this task.");
@@ -282,9 +283,8 @@ describe("a decision", () => {
         { answer: { choice: "conversation", at, content: { duration, pattern: { tool } } } },
         { status: "completed" },
       );
-    const until = (seconds: number) => new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
     expect(decisionOf(call, [given("files.*", 100), given("git.commit", 150), given("files.write", 300)])).toBe(
-      `Allowed by you for 5 minutes, until ${until(400)}.`,
+      `Allowed by you for 5 minutes, until ${clock(400)}.`,
     );
     expect(decisionOf(call, [given("files.write", 100, "1m")])).toBe("Allowed by you for a while.");
     expect(decisionOf(call, [given("files.write", 100, "")])).toBe("Allowed by you in this conversation.");
@@ -293,6 +293,6 @@ describe("a decision", () => {
       status: "completed",
       data: { kind: "collaboration", authorizes: "files.write", duration: "1h", answer: { choice: "approve", at: 190 } },
     });
-    expect(decisionOf(call, [asked])).toBe(`Allowed by you for 1 hour, until ${until(3_790)}.`);
+    expect(decisionOf(call, [asked])).toBe(`Allowed by you for 1 hour, until ${clock(3_790)}.`);
   });
 });

@@ -1,13 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { Branch, BranchNode, Event, Item, Run } from "../src/api/types";
 import { busyWords, goOnWords } from "../src/branches/busy";
-import { kindWords, statusWords, treeRows, when } from "../src/branches/tree";
+import { dropping } from "../src/branches/Attached";
+import { placeWords } from "../src/branches/BranchBar";
+import { answeredBy } from "../src/branches/Regenerate";
+import { fromWords, kindWords, statusWords, treeRows } from "../src/branches/tree";
 import { rowsOf } from "../src/chat/rows";
+import { clock, moment, when } from "../src/shell/time";
 import { leafBelow, pathOf, placeOf, withBranchOf } from "../src/store/branches";
 import { activeRun } from "../src/store/conversation";
 import { foldAll } from "../src/store/fold";
 import { visit, visited } from "../src/store/leaves";
 import { keepPlace, keptPlace } from "../src/store/places";
+import { isTheEnd, messageBefore, messageOf, placeAt, placeShown } from "../src/store/placing";
 import { anItem, aRun, aState } from "./records";
 
 const aBranch = (number: number, fields: Partial<Branch> = {}): Branch => ({
@@ -161,8 +166,8 @@ describe("rows", () => {
   it("offer what can be done about an answer at its last words, and elsewhere in a line of its own", () => {
     const call = anItem({ id: "c", kind: "tool_call", runId: "r_2", position: 5 });
     const rows = rowsIn([...items.slice(0, 3), call]);
-    expect(rows.find((row) => row.key === "a_1")).toMatchObject({ foot: { runId: "r_1", messageId: "m_1", isFollowed: true } });
-    expect(rows.at(-1)).toMatchObject({ kind: "foot", foot: { runId: "r_2", messageId: "m_2", isFollowed: false } });
+    expect(rows.find((row) => row.key === "a_1")).toMatchObject({ foot: { runId: "r_1", messageId: "m_1" } });
+    expect(rows.at(-1)).toMatchObject({ kind: "foot", foot: { runId: "r_2", messageId: "m_2" } });
   });
 
   it("offer nothing about a command of the person", () => {
@@ -171,8 +176,15 @@ describe("rows", () => {
   });
 
   it("end with the answer that one goes on from, whatever came after", () => {
-    expect(rowsIn(items, { until: "r_1" }).map(({ key }) => key)).toEqual(["m_1", "a_1", "late"]);
-    expect(rowsIn(items, { until: "r_2" }).map(({ key }) => key)).toContain("a_2");
+    const after = (runId: string) => ({ until: { runId, instead: false } });
+    expect(rowsIn(items, after("r_1")).map(({ key }) => key)).toEqual(["m_1", "a_1", "late"]);
+    expect(rowsIn(items, after("r_2")).map(({ key }) => key)).toContain("a_2");
+  });
+
+  it("end before the message in whose place another one stands, and nowhere if it is not here", () => {
+    expect(rowsIn(items, { until: { runId: "r_2", instead: true } }).map(({ key }) => key)).toEqual(["m_1", "a_1", "late"]);
+    expect(rowsIn(items, { until: { runId: "r_1", instead: true } })).toEqual([]);
+    expect(rowsIn(items, { until: { runId: "gone", instead: false } })).toHaveLength(rowsIn(items).length);
   });
 
   it("fold what was hidden into one line", () => {
@@ -212,12 +224,31 @@ describe("the tree", () => {
     updatedAt: 0,
     status: "completed",
     model: "",
+    leftAfter: null,
+    leftWords: "",
     ...fields,
   });
 
   it("has each branch below the one that it leaves, by place", () => {
     const nodes = [node(0), node(1, { before: 9 }), node(2, { before: 3 }), node(3, { parent: 1, before: 20 }), node(4, { before: 3 })];
     expect(treeRows(nodes).map(({ node: { number }, depth }) => [number, depth])).toEqual([[0, 0], [2, 1], [4, 1], [1, 1], [3, 2]]);
+  });
+
+  it("draws a line to each branch, and on to those that leave the same one further down", () => {
+    const nodes = [node(0), node(1, { before: 3 }), node(2, { before: 3 }), node(3, { before: 9 }), node(4, { parent: 1, before: 20 })];
+    expect(treeRows(nodes).map(({ node: { number }, rails, isFirstThere }) => [number, rails, isFirstThere])).toEqual([
+      [0, [], true],
+      [1, [true], true],
+      [4, [true, false], true],
+      [2, [true], false],
+      [3, [false], true],
+    ]);
+  });
+
+  it("says where each leaves", () => {
+    expect([fromWords(node(0)), fromWords(node(1))]).toEqual(["", "from: the beginning"]);
+    expect(fromWords(node(1, { leftAfter: "m_1", leftWords: "Which\n tide?" }))).toBe("from: “Which tide?”");
+    expect(fromWords(node(1, { leftAfter: "m_1" }))).toBe("from: a message without words");
   });
 
   it("goes only so far to the right, and loses none whose parent is not told", () => {
@@ -231,7 +262,9 @@ describe("the tree", () => {
     expect([statusWords(node(0)), statusWords(node(0, { status: "waiting" }))]).toEqual(["", "waits for you"]);
     const noon = new Date(2026, 10, 17, 12, 5).getTime();
     expect(when(noon / 1000, noon)).toBe("12:05");
-    expect(when(noon / 1000, noon + 86_400_000)).toBe("17 Nov 2026, 12:05");
+    expect(when(noon / 1000, noon + 86_400_000)).toBe("17 Nov, 12:05");
+    expect(when(noon / 1000, noon + 366 * 86_400_000)).toBe("17 Nov 2026, 12:05");
+    expect([clock(noon / 1000), moment(noon / 1000, noon), moment(noon / 1000, 0)]).toEqual(["12:05", "12:05:00", "17 Nov 2026, 12:05:00"]);
   });
 });
 
@@ -255,15 +288,64 @@ describe("where a draft begins a branch", () => {
   } as Storage;
 
   it("is kept for each conversation until it is forgotten", () => {
-    keepPlace("c_1", { runId: "r_1", branch: 2 }, storage);
-    expect(keptPlace("c_1", storage)).toEqual({ runId: "r_1", branch: 2 });
+    const place = { runId: "r_1", instead: false, itemId: "m_1", words: "First", at: 0, position: 1, branch: 2 };
+    keepPlace("c_1", place, storage);
+    expect(keptPlace("c_1", storage)).toEqual(place);
     expect(keptPlace("c_2", storage)).toBeNull();
     keepPlace("c_1", null, storage);
     expect(kept.size).toBe(0);
   });
 
   it("counts as none where it cannot be read", () => {
-    kept.set("pilothouse.branch-from.c_1", '{"runId": 3');
-    expect(keptPlace("c_1", storage)).toBeNull();
+    for (const damaged of ['{"runId": 3', '{"runId": "r_1", "branch": 2}', "null", "3"]) {
+      kept.set("pilothouse.branch-from.c_1", damaged);
+      expect(keptPlace("c_1", storage)).toBeNull();
+    }
+  });
+
+  const items = [
+    message("m_1", "r_1", { position: 1, text: "First\nquestion" }),
+    answer("a_1", "r_1", { position: 2, data: { model: "one" } }),
+    message("m_2", "r_2", { position: 3 }),
+    answer("a_2", "r_2", { position: 4 }),
+  ];
+  const open = { ...aState(items), branches: branchesOf(aBranch(1)) };
+  const first = messageOf(open, "r_1")!;
+
+  it("is after an answer, or before an own message: after the answer that stands before that", () => {
+    expect(messageBefore(open, "m_2")?.id).toBe("m_1");
+    expect(messageBefore(open, "m_1")).toBeNull();
+    expect(placeAt(open, first, true)).toEqual({ runId: "r_1", instead: true, itemId: "m_1", words: "First question", at: 0, position: 1, branch: 0 });
+  });
+
+  it("is shown only on paths that lead through it, and said in the bar", () => {
+    const [early, late] = [placeAt(open, first, false), placeAt(open, messageOf(open, "r_2")!, false)];
+    const there = { ...open, branch: 1 };
+    expect(placeShown({ open, branching: late })).toBe(late);
+    expect(placeShown({ open: there, branching: early })).toBe(early);
+    expect(placeShown({ open: there, branching: late })).toBeNull();
+    expect([isTheEnd({ open, branching: early }), isTheEnd({ open, branching: late }), isTheEnd({ open: there, branching: late })]).toEqual([false, true, false]);
+    expect(placeWords(early, true, false)).toBe("New branch from here. What followed stays as it is.");
+    expect(placeWords(late, true, true)).toContain("goes on from here");
+    expect(placeWords(early, false, false)).toContain("after the answer to “First question”. That is not in the branch shown now.");
+    expect(placeWords({ ...early, instead: true, words: "" }, false, false)).toContain("instead of a message without words");
+  });
+
+  it("is regenerated with the model that answered there, or that was to", () => {
+    expect([answeredBy(open, "r_1"), answeredBy(open, "r_2"), answeredBy(null, "r_1")]).toEqual(["one", "", ""]);
+    const runs = new Map([["r_2", aRun({ id: "r_2", options: { ...aRun({}).options, modelId: "two" } })]]);
+    expect(answeredBy({ ...open, runs }, "r_2")).toBe("two");
+  });
+});
+
+describe("what an edited message leaves out", () => {
+  it("is told apart by what it is", () => {
+    const attached = [
+      { key: "picture 0", name: "a.png", picture: 0 },
+      { key: "picture 2", name: "b.png", picture: 2 },
+      { key: "d_1", name: "c.pdf", picture: null },
+    ];
+    expect(dropping(attached, new Set(["picture 2", "d_1", "gone"]))).toEqual({ dropPictures: [2], dropDocuments: ["d_1"] });
+    expect(dropping(attached, new Set())).toEqual({ dropPictures: [], dropDocuments: [] });
   });
 });

@@ -223,7 +223,7 @@ describe("rows", () => {
       { kind: "item", key: "a", itemId: "a", more: ["b", "c"] },
       { kind: "item", key: "n", itemId: "n" },
       { kind: "item", key: "x", itemId: "x" },
-      { kind: "item", key: "d", itemId: "d", foot: { runId: "r_1", messageId: null, isFollowed: true } },
+      { kind: "item", key: "d", itemId: "d", foot: { runId: "r_1", messageId: null } },
     ]);
     expect(placeOf(rows, "c")).toBe("item-a");
     expect(rows.map((row) => holds(row, "b"))).toEqual([true, false, false, false]);
@@ -243,6 +243,7 @@ describe("what a search found", () => {
     similar: false,
     branch: 0,
     offPath: false,
+    position: 0,
     hidden: false,
   });
 

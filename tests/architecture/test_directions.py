@@ -35,6 +35,8 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     # Files that strangers wrote are read in a helper process.
     "documents": {"helper", "types"},
     "store": RING,
+    # The queue on PostgreSQL; who executes is a port.
+    "queue": {"types"},
     # Hears what is written, and counts it.
     "telemetry": {"types"},
     "tools": RING | {"helper"},

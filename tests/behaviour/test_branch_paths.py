@@ -11,10 +11,13 @@ import pytest
 
 from pilothouse.types.api import CompactionWish, ImageInput
 from pilothouse.types.branch_views import Retry
+from pilothouse.types.host_documents import Where
+from pilothouse.types.item_data import MessageData
+from pilothouse.types.items import read
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
 from pilothouse.types.tool_names import RECALL
-from tests.support.branching import Branching, branching, calls, says
+from tests.support.branching import Branching, branching, calls, refused, says
 from tests.support.chatting import ME
 from tests.support.extending import check_extends
 from tests.support.pictures import a_png
@@ -237,3 +240,46 @@ async def test_every_wire_takes_a_conversation_whose_only_message_is_hidden(home
         last = await talk.say("Fourth", says("Four."))
         assert "Answer." not in talk.sent(last)[0]
         assert "The person hid" not in talk.sent(last)[0]
+
+
+async def test_each_attachment_of_an_edited_message_is_kept_or_dropped_by_itself(talk: Branching) -> None:
+    async def written(words: bytes) -> AsyncIterator[bytes]:
+        yield words
+
+    shelf, here = talk.chat.api.documents, Where(seen_by=talk.chat.id)
+    notes = (await shelf.upload(ME, written(b"Ebb tide at noon."), "notes.txt", here)).document
+    plan = (await shelf.upload(ME, written(b"Sail at dawn."), "plan.txt", here)).document
+    data = [base64.b64encode(a_png(40, number=number)).decode() for number in (1, 2, 3)]
+    pictures = tuple(ImageInput(media_type="image/png", data=each, name=f"{at}.png") for at, each in enumerate(data))
+    first = await talk.say("Look", says("Seen."), images=pictures, documents=(notes.id, plan.id))
+    message = await talk.message(first)
+    fewer = await talk.say(
+        *("Look again", says("Fewer.")),
+        instead_of=message.id,
+        drop_pictures=(0, 2),
+        drop_documents=(plan.id,),
+        images=(ImageInput(media_type="image/png", data=base64.b64encode(a_png(60)).decode(), name="new.png"),),
+    )
+    sent = talk.sent(fewer)[0]
+    assert [each in sent for each in (*data, "Ebb tide", "Sail at dawn")] == [False, True, False, True, False]
+    edited = await talk.message(fewer)
+    now = read(MessageData, edited.raw)
+    assert [part.name for part in now.content] == ["new.png", "1.png"]
+    assert [each.id for each in now.documents] == [notes.id]
+    # What was dropped is not kept for it, either.
+    at = [part.index for part in now.content]
+    assert [(await talk.chat.api.runs.part(ME, edited.id, index)).name for index in at] == ["new.png", "1.png"]
+    gone = [await refused(talk.chat.api.runs.part(ME, edited.id, index)) for index in range(4) if index not in at]
+    assert {each.code for each in gone} == {"not_found"}
+    talk.answer(says("Once more."))
+    again = await talk.followed((await talk.chat.api.branches.retry(ME, fewer, Retry())).run_id)
+    assert [each in talk.sent(again)[0] for each in data] == [False, True, False]
+    # Without words, what is kept is the message; nothing at all is none.
+    silent = await talk.say(
+        "", says("Silence."), instead_of=message.id, drop_pictures=(0, 1), drop_documents=(notes.id,)
+    )
+    assert [each in talk.sent(silent)[0] for each in data] == [False, False, True]
+    nothing = await refused(talk.chat.send("", instead_of=message.id, keep_attachments=False))
+    assert nothing.message == "The message is empty."
+    unknown = await refused(talk.chat.send("Look", instead_of=message.id, drop_pictures=(3,)))
+    assert unknown.message == "The message has no such attachment."

@@ -58,6 +58,10 @@ async def test_search_finds_what_is_off_the_chosen_path_and_says_so(chat: Chat) 
     assert await found("Kittiwake") == [(1, False, False)]
     # What both share is on the path, though it stands in another branch; the repeated message is not.
     assert await found("Albatross") == [(0, False, False), (2, True, False)]
+    # Where each stands, for who shows another path.
+    hits = (await chat.api.conversations.search(ME, "Albatross", 10)).hits
+    stands = {item.id: item.position for item in (await chat.api.conversations.items(ME, chat.id, None, 500)).items}
+    assert [hit.position for hit in hits if hit.item_id] == [stands[hit.item_id] for hit in hits if hit.item_id]
     await choose(chat, 0)
     assert await found("Kittiwake") == [(1, True, False)]
     [message] = [item for item in (await chat.snapshot()).items if item.text == "Pelican"]

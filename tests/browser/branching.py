@@ -50,3 +50,10 @@ async def edit(chat: Chat, text: str, instead: str, send: str = "Control+Enter")
     await expect(box).to_be_focused()
     await box.fill(instead)
     await box.press(send)
+
+
+async def more(chat: Chat, text: str, choice: str) -> None:
+    """Choose something from the menu under an own message."""
+    await mine(chat, text).hover()
+    await mine(chat, text).get_by_role("button", name="More about this message").click()
+    await chat.page.get_by_role("menuitem", name=choice).click()

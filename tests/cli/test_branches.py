@@ -204,6 +204,12 @@ def test_scripts_make_branches_and_choose_them(home: Path, script: Script, talk:
     assert said(home, talk) == ["albatross", "One.", "gannet", "Two.", "more", "Three."]
     tree = pilothouse(home, "conversations", "branches", talk).lines
     assert [line.split()[0] for line in tree[1:]] == ["0", "1", "*", "3"]
+    assert "leaves" in tree[0]
+    assert ["0 after “albatross”" in line for line in tree[1:]] == [False, True, True, True]
+    anew = pilothouse(home, "run", *place, "--instead-of", first["id"], "puffin")
+    assert anew.code == 0
+    [line] = [line for line in pilothouse(home, "conversations", "branches", talk).lines if line.endswith("puffin")]
+    assert "0 at its beginning" in line
     found = pilothouse(home, "conversations", "search", "kittiwake").out
     assert "(branch 1)" in found
 

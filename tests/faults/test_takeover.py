@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from pilothouse.store.opening import open_store
+from pilothouse.types import limits
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.wiring.host import open_host
 from tests.faults.serving import TOKEN, Server, serving
@@ -78,14 +79,20 @@ def test_another_server_takes_over_when_one_dies_in_the_middle_of_an_answer(tmp_
     homes = [tmp_path / name / "home" for name in ("a", "b")]
     for home in homes:
         home.parent.mkdir()
+    b = Server(homes[1], database_url=postgres_url)
+    try:
+        b.wait_until_up()
+        conversation = b.post("/api/conversations", {}, 201)["id"]
+        body = {"text": "Go", "modelId": f"scripted:{script}"}
+        run = b.post(f"/api/conversations/{conversation}/messages", body, 202)["runId"]
+        b.wait_for_run(run, "running")
+    except BaseException:
+        b.kill()
+        raise
+    # Only now: each of them takes what is queued.
     with serving(homes[0], database_url=postgres_url) as a:
-        b = Server(homes[1], database_url=postgres_url)
         try:
-            b.wait_until_up()
-            conversation = b.post("/api/conversations", {}, 201)["id"]
             reader = Reader(a, conversation)
-            body = {"text": "Go", "modelId": f"scripted:{script}"}
-            run = b.post(f"/api/conversations/{conversation}/messages", body, 202)["runId"]
             until(lambda: len(reader.text()) > 150, "A to show what B writes")
         finally:
             b.kill()
@@ -162,7 +169,7 @@ def test_what_a_process_of_another_machine_held_goes_on_when_that_is_taken_for_d
         assert said.startswith("Another program is writing this answer; what it writes from now on is shown here."), (
             told.err
         )
-        assert "If nothing is heard of that program for 6 s, the answer goes on here." in said
+        assert f"If nothing is heard of that program for {limits.LEASE_DEAD:.0f} s, the answer goes on here." in said
     invariants.check(postgres_url)
 
 

@@ -39,6 +39,9 @@ class KeptSecrets:
     def confirm(self, name: str, origin: str) -> None:
         self.kept[name] = (self.kept[name][0], origin)
 
+    def settle(self, name: str, value: str, origin: str) -> str:
+        return self.kept.setdefault(name, (value, origin))[0]
+
 
 class Chosen:
     """The settings as a person has them at the moment."""

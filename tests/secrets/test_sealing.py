@@ -31,6 +31,9 @@ class Closed:
 
     put = delete = origin_of = confirm = get
 
+    def settle(self, name: str, value: str, origin: str) -> str:
+        raise PilothouseError("no_key", "The keyring is locked.")
+
 
 def test_without_a_store_of_secrets_it_opens_as_long_as_the_process_lives() -> None:
     alive = Sealer(Closed())  # type: ignore[arg-type]

@@ -15,6 +15,8 @@ class StallingLine:
         self._to = port
         self._going = threading.Event()
         self._going.set()
+        # Whether the next answer is lost, and its connection with it.
+        self.loses_answers = False
         # How often whoever connected said something after an answer: each is a round trip.
         self.said = 0
         # Who spoke last on a connection.
@@ -52,6 +54,8 @@ class StallingLine:
             while data := source.recv(65536):
                 self._count(source, target, counted)
                 self._going.wait()
+                if self.loses_answers and not counted:
+                    break
                 target.sendall(data)
         for end in (source, target):
             with contextlib.suppress(OSError):

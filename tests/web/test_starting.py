@@ -95,7 +95,7 @@ def test_another_servers_address_is_left_alone(tmp_path: Path) -> None:
 async def test_a_code_is_good_for_a_while_only(server: RunningServer) -> None:
     now = 0.0
     access = Access(server.host.api.sessions, port=1, clock=lambda: now)
-    late, early = access.new_code(), access.new_code()
+    late, early = await access.new_code(), await access.new_code()
     assert await access.redeem(early, "", "")
     now = limits.ONE_TIME_CODE_SECONDS
     with pytest.raises(PilothouseError, match="expired"):
@@ -104,7 +104,7 @@ async def test_a_code_is_good_for_a_while_only(server: RunningServer) -> None:
 
 async def test_old_links_make_room_for_new_ones(server: RunningServer) -> None:
     access = Access(server.host.api.sessions, port=1)
-    first, *_, last = [access.new_code() for _ in range(limits.OPEN_CODES + 1)]
+    first, *_, last = [await access.new_code() for _ in range(limits.OPEN_CODES + 1)]
     assert await access.redeem(last, "", "")
     with pytest.raises(PilothouseError):
         await access.redeem(first, "", "")

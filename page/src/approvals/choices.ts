@@ -22,10 +22,6 @@ export function secondsOf(duration: string): number | null {
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (units[unit ?? "s"] ?? 1), 0);
 }
 
-/** Return a time of day, from seconds since the epoch. */
-export const clock = (seconds: number) =>
-  new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
-
 /** Return what allows more than the one call: whatever the server offers, the narrowest first. */
 export const lastingOf = (choices: readonly Choice[]) => choices.filter(({ id }) => id !== "allow" && id !== "deny");
 

@@ -1,7 +1,8 @@
 import { answerTo, type QuestionOf } from "../api/items";
 import { inWords, patternOf, type Pattern } from "../policy/pattern";
 import { askedOf, titleOf } from "./asked";
-import { clock, inTime, secondsOf } from "./choices";
+import { clock } from "../shell/time";
+import { inTime, secondsOf } from "./choices";
 
 function ending(sentence: string, reason: string): string {
   return reason ? `${sentence}: ${reason}` : `${sentence}.`;

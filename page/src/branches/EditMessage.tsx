@@ -1,7 +1,6 @@
-import { Button, Checkbox, Textarea } from "@mantine/core";
+import { Button, Textarea } from "@mantine/core";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { UserMessageItem } from "../api/types";
-import { partsOf } from "../calls/call";
 import { newKey } from "../composer/drafts";
 import { sends, useEnterSends } from "../composer/keys";
 import { stillToSay } from "../shell/messages";
@@ -9,22 +8,17 @@ import { Said } from "../shell/Said";
 import { sendEdited } from "../store/branching";
 import { setState } from "../store/store";
 import { askBefore } from "./asking";
+import { Attached, attachedTo, dropping } from "./Attached";
 import classes from "./Branches.module.css";
-import { keepEdit, keptEdit } from "./editDrafts";
+import { keepEdit, keptEdit, type EditDraft } from "./editDrafts";
 
 /** What was changed of messages and not sent: a line that leaves the view and comes back still has it. */
-const drafts = new Map<string, string>();
-
-/** Return what was attached to a message, by name. */
-function attachedTo(item: UserMessageItem): string[] {
-  const images = partsOf(item).filter((part) => part.kind === "image");
-  return [...images.map((part, at) => part.name || `Image ${at + 1}`), ...(item.data.documents ?? []).map(({ name }) => name)];
-}
+const drafts = new Map<string, EditDraft>();
 
 /** Return what was made of a message so far, also before a reload. */
-function draftOf({ id, conversationId, text }: UserMessageItem): string {
+function draftOf({ id, conversationId, text }: UserMessageItem): EditDraft {
   const kept = keptEdit(conversationId);
-  return drafts.get(id) ?? (kept?.itemId === id ? kept.text : text);
+  return drafts.get(id) ?? (kept?.itemId === id ? kept : { itemId: id, text, dropped: [] });
 }
 
 function forget({ id, conversationId }: UserMessageItem): void {
@@ -40,30 +34,33 @@ function leave(item: UserMessageItem): void {
 
 /** An own message, to be said otherwise: what comes of it is a new branch, and the old one stays. */
 export function EditMessage({ item }: { item: UserMessageItem }) {
-  const [text, setText] = useState(() => draftOf(item));
-  const [keepAttachments, setKeep] = useState(true);
+  const [draft, setDraft] = useState(() => draftOf(item));
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
   const enterSends = useEnterSends();
   const box = useRef<HTMLTextAreaElement>(null);
   const key = useRef(newKey());
+  const { text } = draft;
   const attached = attachedTo(item);
+  const dropped = new Set(draft.dropped);
   useEffect(() => {
     const { current } = box;
     current?.focus();
     current?.setSelectionRange(current.value.length, current.value.length);
   }, []);
-  const isEmpty = !text.trim() && !(keepAttachments && attached.length);
-  const edit = (next: string) => {
+  const isEmpty = !text.trim() && attached.every((each) => dropped.has(each.key));
+  const edit = (change: Partial<EditDraft>) => {
+    const next = { ...draft, ...change };
     drafts.set(item.id, next);
-    keepEdit(item.conversationId, { itemId: item.id, text: next });
+    keepEdit(item.conversationId, next);
     key.current = newKey();
-    setText(next);
+    setDraft(next);
   };
+  const toggle = (one: string) => edit({ dropped: dropped.has(one) ? draft.dropped.filter((other) => other !== one) : [...draft.dropped, one] });
   const attempt = async () => {
     const whenBusy = item.runId ? await askBefore(item.runId, true) : "finish";
     if (!whenBusy) return;
-    await sendEdited(item, { text, keepAttachments, whenBusy, key: key.current });
+    await sendEdited(item, { text, ...dropping(attached, dropped), whenBusy, key: key.current });
     forget(item);
   };
   const send = () => {
@@ -92,19 +89,8 @@ export function EditMessage({ item }: { item: UserMessageItem }) {
         send();
       }}
     >
-      <Textarea ref={box} aria-label="Message, edited" autosize minRows={1} maxRows={14} value={text} onChange={(event) => edit(event.currentTarget.value)} onKeyDown={onKeyDown} />
-      {attached.length > 0 && (
-        <Checkbox
-          size="sm"
-          label={`Keep ${attached.length === 1 ? attached[0] : `${attached.length} attachments`}`}
-          description={attached.length > 1 ? attached.join(", ") : undefined}
-          checked={keepAttachments}
-          onChange={(event) => {
-            key.current = newKey();
-            setKeep(event.currentTarget.checked);
-          }}
-        />
-      )}
+      <Textarea ref={box} aria-label="Message, edited" autosize minRows={1} maxRows={14} value={text} onChange={(event) => edit({ text: event.currentTarget.value })} onKeyDown={onKeyDown} />
+      <Attached attached={attached} dropped={dropped} onToggle={toggle} />
       {problem && (
         <p className={`ph-bad ${classes.problem}`} role="alert">
           <Said text={problem} />

@@ -1,14 +1,17 @@
 import { ActionIcon, Tooltip } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { UserMessageItem } from "../api/types";
+import type { Foot } from "../chat/rows";
 import chat from "../chat/Chat.module.css";
 import { CopyButton } from "../shell/CopyButton";
-import { EyeOffIcon, PencilIcon } from "../shell/icons";
+import { BranchIcon, PencilIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
-import { editMessage } from "../store/branching";
+import { focusComposer } from "../shell/start";
+import { branchAfter, branchBefore, editMessage } from "../store/branching";
 import { useApp } from "../store/store";
 import { Arrows } from "./Arrows";
-import { hideWithUndo } from "./hiding";
+import { MoreActions } from "./MoreActions";
+import { Regenerate } from "./Regenerate";
 
 interface ActionProps {
   label: string;
@@ -17,7 +20,7 @@ interface ActionProps {
 }
 
 /** A quiet button under a message. */
-export function Action({ label, onClick, children }: ActionProps) {
+function Action({ label, onClick, children }: ActionProps) {
   return (
     <Tooltip label={label}>
       <ActionIcon size="sm" aria-label={label} onClick={onClick}>
@@ -28,27 +31,72 @@ export function Action({ label, onClick, children }: ActionProps) {
 }
 
 /** Tell whether nothing is under way for a run: until then it cannot be hidden. */
-export const useIsOver = (runId: string | null) =>
+const useIsOver = (runId: string | null) =>
   useApp(({ open }) => !["queued", "running", "waiting"].includes(open?.runs.get(runId ?? "")?.status ?? ""));
 
-/** What can be done about an own message: copy, edit, hide, and the way to its other versions. */
+interface ActionsProps {
+  what: "message" | "answer";
+  /** What is copied; nothing where nothing was said. */
+  said: string;
+  runId: string;
+  /** By what it is hidden. */
+  itemId: string | null;
+  isOver: boolean;
+  /** The own message, which can be edited. */
+  own?: UserMessageItem;
+}
+
+/** What can be done about a message or an answer: the same under each, at most four in sight. */
+function Actions({ what, said, runId, itemId, isOver, own }: ActionsProps) {
+  const branch = () => void (own ? branchBefore(own) : branchAfter(runId)).then(focusComposer).catch(tell);
+  return (
+    <span className={chat.quietly}>
+      {said && <CopyButton value={said} label={`Copy ${what}`} />}
+      {own && (
+        <Action label="Edit" onClick={() => editMessage(own.id)}>
+          <PencilIcon size={15} />
+        </Action>
+      )}
+      {isOver && <Regenerate runId={runId} />}
+      {!own && (
+        <Action label="Branch from here" onClick={branch}>
+          <BranchIcon size={15} />
+        </Action>
+      )}
+      <MoreActions what={what} runId={runId} itemId={itemId} isOver={isOver} onBranch={own ? branch : null} />
+    </span>
+  );
+}
+
+/** What can be done about an own message, and the way to its other versions. */
 export function MessageActions({ item }: { item: UserMessageItem }) {
   const isOver = useIsOver(item.runId);
   if (item.data.command) return null;
   return (
     <div className={chat.footer} data-own data-quiet>
-      <span className={chat.quietly}>
-        {item.text && <CopyButton value={item.text} label="Copy message" />}
-        <Action label="Edit" onClick={() => editMessage(item.id)}>
-          <PencilIcon size={15} />
-        </Action>
-        {isOver && (
-          <Action label="Hide from models" onClick={() => void hideWithUndo(item.id, "message").catch(tell)}>
-            <EyeOffIcon size={15} />
-          </Action>
-        )}
-      </span>
+      <Actions what="message" said={item.text} runId={item.runId ?? ""} itemId={item.id} isOver={isOver} own={item} />
       <Arrows message={item} what="message" />
     </div>
+  );
+}
+
+interface AnswerActionsProps {
+  foot: Foot;
+  /** What was said in it. */
+  said: string;
+  /** A piece of it, by which it is hidden; null where there is none. */
+  itemId: string | null;
+}
+
+/** What can be done about an answer; while it is on its way, only the way to the others. */
+export function AnswerActions({ foot: { runId, messageId }, said, itemId }: AnswerActionsProps) {
+  const found = useApp((state) => state.open?.items.get(messageId ?? ""));
+  const message: UserMessageItem | undefined = found?.kind === "user_message" ? found : undefined;
+  const isOver = useIsOver(runId);
+  return (
+    <>
+      <Arrows message={message} what="answer" />
+      {isOver && <Actions what="answer" said={said} runId={runId} itemId={itemId} isOver />}
+    </>
   );
 }

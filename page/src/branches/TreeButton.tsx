@@ -1,6 +1,6 @@
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { keyLabel } from "../shell/commands";
-import { BranchIcon } from "../shell/icons";
+import { TreeIcon } from "../shell/icons";
 import { useApp } from "../store/store";
 import classes from "./Branches.module.css";
 import { openTree } from "./opened";
@@ -12,7 +12,7 @@ export function TreeButton() {
   return (
     <Tooltip label={`${count + 1} branches (${keyLabel("alt+b")})`}>
       <ActionIcon size="lg" className={classes.treeButton ?? ""} aria-label="Branches" onClick={openTree}>
-        <BranchIcon />
+        <TreeIcon />
       </ActionIcon>
     </Tooltip>
   );

@@ -1,16 +1,17 @@
 import { Modal } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { branchesApi } from "../api/branches";
 import { errorText } from "../api/client";
 import type { BranchNode, BranchTree } from "../api/types";
 import { Loading } from "../shell/Standstill";
 import { tell } from "../shell/messages";
+import { when } from "../shell/time";
 import { goToReplay } from "../replay/going";
 import { goToBranch } from "../store/branching";
 import { useApp } from "../store/store";
 import { closeTree, useTreeOpened } from "./opened";
-import { kindWords, statusWords, treeRows, when, type TreeRow } from "./tree";
+import { fromWords, kindWords, statusWords, treeRows, type TreeRow } from "./tree";
 import classes from "./Tree.module.css";
 
 function Facts({ node }: { node: BranchNode }) {
@@ -26,7 +27,14 @@ interface RowProps {
   onChoose: () => void;
 }
 
-function Row({ row: { node, depth }, isShown, isFocusable, onChoose }: RowProps) {
+/** Where it leaves its parent, above the first that does so there; to those who hear it, of each. */
+function From({ node, isFirstThere }: Pick<TreeRow, "node" | "isFirstThere">) {
+  const words = fromWords(node);
+  if (!words) return null;
+  return <span className={isFirstThere ? classes.from : "ph-hidden"}>{words} </span>;
+}
+
+function Row({ row: { node, depth, rails, isFirstThere }, isShown, isFocusable, onChoose }: RowProps) {
   const status = statusWords(node);
   return (
     <li
@@ -38,22 +46,27 @@ function Row({ row: { node, depth }, isShown, isFocusable, onChoose }: RowProps)
       data-branch={node.number}
       data-kind={node.kind}
       data-autofocus={isShown || undefined}
-      style={{ "--depth": depth } as CSSProperties}
       onClick={onChoose}
     >
-      <span className={classes.words}>{node.firstWords.trim() || "(no words)"}</span>
-      <Facts node={node} />
-      {(isShown || status || node.kind === "replay") && (
-        <span className={classes.marks}>
-          {isShown && <span className={classes.mark}>Shown now</span>}
-          {node.kind === "replay" && <span className={classes.mark}>Replay</span>}
-          {status && (
-            <span className={classes.mark} data-status={node.status}>
-              {status}
-            </span>
-          )}
-        </span>
-      )}
+      {rails.map((goesOn, at) => (
+        <span key={at} className={classes.rail} data-goes-on={goesOn || undefined} data-leads={at === rails.length - 1 || undefined} />
+      ))}
+      <span className={classes.card}>
+        <From node={node} isFirstThere={isFirstThere} />
+        <span className={classes.words}>{node.firstWords.trim() || "(no words)"}</span>
+        <Facts node={node} />
+        {(isShown || status || node.kind === "replay") && (
+          <span className={classes.marks}>
+            {isShown && <span className={classes.mark}>Shown now</span>}
+            {node.kind === "replay" && <span className={classes.mark}>Replay</span>}
+            {status && (
+              <span className={classes.mark} data-status={node.status}>
+                {status}
+              </span>
+            )}
+          </span>
+        )}
+      </span>
     </li>
   );
 }

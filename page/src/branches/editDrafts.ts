@@ -1,7 +1,8 @@
-/** A message that is being edited, and what it says by now. */
+/** A message that is being edited, what it says by now, and what of its attachments it leaves out. */
 export interface EditDraft {
   itemId: string;
   text: string;
+  dropped: readonly string[];
 }
 
 const place = (conversationId: string) => `pilothouse.edit.${conversationId}`;
@@ -21,7 +22,8 @@ export function keptEdit(conversationId: string, storage: Storage = localStorage
   try {
     const kept = JSON.parse(storage.getItem(place(conversationId)) ?? "null") as Partial<EditDraft> | null;
     if (typeof kept?.itemId !== "string" || typeof kept.text !== "string") return null;
-    return { itemId: kept.itemId, text: kept.text };
+    const dropped = Array.isArray(kept.dropped) ? kept.dropped.filter((key) => typeof key === "string") : [];
+    return { itemId: kept.itemId, text: kept.text, dropped };
   } catch {
     return null;
   }

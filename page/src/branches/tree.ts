@@ -1,9 +1,14 @@
 import type { BranchNode } from "../api/types";
+import { beginningOf } from "../store/placing";
 
-/** A branch in the tree as it is drawn: how deep it is, and its words. */
+/** A branch in the tree as it is drawn. */
 export interface TreeRow {
   node: BranchNode;
   depth: number;
+  /** For each step from the left, whether a line goes on below it to another branch; the last one leads here. */
+  rails: readonly boolean[];
+  /** Whether it is the first that leaves its parent there: the others need not say it again. */
+  isFirstThere: boolean;
 }
 
 /** Deeper ones are drawn no further to the right: a narrow page has room for so many. */
@@ -20,13 +25,21 @@ export function treeRows(nodes: readonly BranchNode[]): TreeRow[] {
     else below.set(node.parent, [...(below.get(node.parent) ?? []), node]);
   }
   const rows: TreeRow[] = [];
-  const add = (node: BranchNode, depth: number) => {
-    rows.push({ node, depth: Math.min(depth, DEEPEST) });
-    const children = below.get(node.number) ?? [];
-    for (const child of children.sort((a, b) => a.before - b.before || a.number - b.number)) add(child, depth + 1);
+  const add = (node: BranchNode, rails: readonly boolean[], isFirstThere: boolean) => {
+    rows.push({ node, depth: Math.min(rails.length, DEEPEST), rails: rails.slice(0, DEEPEST), isFirstThere });
+    const children = (below.get(node.number) ?? []).sort((a, b) => a.before - b.before || a.number - b.number);
+    children.forEach((child, at) => add(child, [...rails, at < children.length - 1], child.before !== children[at - 1]?.before));
   };
-  for (const top of tops.sort((a, b) => a.number - b.number)) add(top, 0);
+  for (const top of tops.sort((a, b) => a.number - b.number)) add(top, [], true);
   return rows;
+}
+
+/** Return where a branch leaves its parent; nothing for the first one. */
+export function fromWords({ kind, leftAfter, leftWords }: Pick<BranchNode, "kind" | "leftAfter" | "leftWords">): string {
+  if (!kind) return "";
+  if (!leftAfter) return "from: the beginning";
+  const words = beginningOf(leftWords);
+  return words ? `from: “${words}”` : "from: a message without words";
 }
 
 const kinds: Record<NonNullable<BranchNode["kind"]>, string> = {
@@ -51,11 +64,3 @@ const states: Partial<Record<BranchNode["status"], string>> = {
 
 /** Return how its newest run stands; nothing where it simply ended. */
 export const statusWords = ({ status }: Pick<BranchNode, "status">) => states[status] ?? "";
-
-/** Return when something was, as short as it stays clear: the time of today, else the day. */
-export function when(at: number, now = Date.now()): string {
-  const then = new Date(at * 1000);
-  const isToday = then.toDateString() === new Date(now).toDateString();
-  const time = then.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-  return isToday ? time : `${then.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" })}, ${time}`;
-}

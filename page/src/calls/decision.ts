@@ -1,6 +1,7 @@
 import { answerTo, asks } from "../api/items";
 import type { CallItem, Item } from "../api/types";
-import { clock, inTime, secondsOf } from "../approvals/choices";
+import { inTime, secondsOf } from "../approvals/choices";
+import { clock } from "../shell/time";
 import { given } from "../approvals/settled";
 import { modeNames, modeOf } from "../policy/modes";
 import { isAbout } from "../policy/pattern";

@@ -67,7 +67,7 @@ export function Chat({ itemId }: { itemId: string | null }) {
       )}
       <ServerGone />
       {openId && !group && <Dock key={`dock-${openId}`} itemId={itemId} />}
-      <BranchBar />
+      {!group && <BranchBar />}
       {!isReplay && !group && <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />}
       <BeforeBranch />
     </div>

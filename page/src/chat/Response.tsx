@@ -1,5 +1,5 @@
 import type { Item, ResponseItem } from "../api/types";
-import { AnswerActions } from "../branches/AnswerActions";
+import { AnswerActions } from "../branches/MessageActions";
 import { CopyButton } from "../shell/CopyButton";
 import { activeRun } from "../store/conversation";
 import { useApp } from "../store/store";
@@ -40,7 +40,7 @@ function Footer({ items, said, isTheEnd, foot }: FooterProps) {
   const facts = usageFacts(usageOf(items));
   return (
     <div className={classes.footer} data-quiet data-shown={isTheEnd || undefined}>
-      {foot && <AnswerActions foot={foot} said={said} itemId={itemId} model={id} />}
+      {foot && <AnswerActions foot={foot} said={said} itemId={itemId} />}
       {!foot && said && (
         <span className={classes.quietly}>
           <CopyButton value={said} label="Copy answer" />

@@ -11,6 +11,7 @@ import { currentRoute } from "../shell/router";
 import { loadEarlier, loadUntil } from "../store/actions";
 import { pathOf } from "../store/branches";
 import { goToItem } from "../store/branching";
+import { placeShown } from "../store/placing";
 import { getState, useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { Pending } from "./Pending";
@@ -145,7 +146,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
   const runs = useApp((state) => state.open?.runs);
   const hasEarlier = useApp((state) => state.open?.hasEarlier ?? false);
   const hidden = useApp((state) => state.open?.hidden);
-  const until = useApp((state) => state.branching);
+  const until = useApp(placeShown);
   // Whose run an item belongs to never changes, so new text need not make new rows.
   const rows = useMemo(() => {
     const items = getState().open?.items;

@@ -1,7 +1,7 @@
 import { memo } from "react";
 import { Activity } from "../activity/Activity";
 import type { Item } from "../api/types";
-import { AnswerActions } from "../branches/AnswerActions";
+import { AnswerActions } from "../branches/MessageActions";
 import { Hidden } from "../branches/Hidden";
 import { RunChanges } from "../diff/RunChanges";
 import { StoredMemories } from "../memory/StoredMemories";
@@ -25,7 +25,7 @@ const isSame = (a: readonly string[] = nothing, b: readonly string[] = nothing) 
 const isPiece = (item: Item | undefined, runId: string) =>
   item?.runId === runId && (item.kind === "response" || item.kind === "tool_call" || item.kind === "thinking");
 
-const isSameFoot = (a?: Foot, b?: Foot) => a?.runId === b?.runId && a?.messageId === b?.messageId && a?.isFollowed === b?.isFollowed;
+const isSameFoot = (a?: Foot, b?: Foot) => a?.runId === b?.runId && a?.messageId === b?.messageId;
 
 /** An item by its kind; one that only a newer server knows is left out. */
 function View({ item, more, foot }: Pick<ItemRowProps, "foot"> & { item: Item; more: readonly string[] }) {
@@ -81,7 +81,7 @@ function FootRow({ foot }: { foot: Foot }) {
   return (
     <div className={`${classes.row} ${classes.footRow}`}>
       <div className={classes.footer} data-quiet>
-        <AnswerActions foot={foot} said="" itemId={itemId} model="" />
+        <AnswerActions foot={foot} said="" itemId={itemId} />
       </div>
     </div>
   );

@@ -1,13 +1,12 @@
 import { asks, isOpen } from "../api/items";
 import type { Item, Run } from "../api/types";
+import type { BranchPlace } from "../store/places";
 
 /** What can be done about the answer of a run. */
 export interface Foot {
   runId: string;
   /** The message that it answers, if that is here. */
   messageId: string | null;
-  /** Whether another message follows on the path. */
-  isFollowed: boolean;
 }
 
 /** A line of the timeline: an item (with what goes on where it was cut), what was done between two things that were said
@@ -126,12 +125,13 @@ function goesOn(rows: Row[], item: Item | undefined): boolean {
   return true;
 }
 
-/** Return the items up to a run's and with them, without those of messages that came after. */
-function upTo(order: readonly string[], items: ReadonlyMap<string, Item>, runId: string): readonly string[] {
+/** Return the items up to a place: up to a run's and with them, or up to its message, without those of messages that came
+ * after. */
+function upTo(order: readonly string[], items: ReadonlyMap<string, Item>, { runId, instead }: Until): readonly string[] {
   const isMessage = (id: string) => items.get(id)?.kind === "user_message";
   const own = order.findIndex((id) => isMessage(id) && items.get(id)?.runId === runId);
-  const next = order.findIndex((id, at) => at > own && isMessage(id));
-  if (next < 0) return order;
+  const next = instead ? own : order.findIndex((id, at) => at > own && isMessage(id));
+  if (own < 0 || next < 0) return order;
   const later = new Set(order.slice(next).filter(isMessage).map((id) => items.get(id)?.runId));
   return order.filter((id, at) => at < next || (items.get(id)?.runId && !later.has(items.get(id)?.runId ?? null)));
 }
@@ -140,19 +140,15 @@ function upTo(order: readonly string[], items: ReadonlyMap<string, Item>, runId:
 function feet(order: readonly string[], items: ReadonlyMap<string, Item>): Map<string, Foot> {
   const found = new Map<string, Foot>();
   const commands = new Set<string>();
-  let last: string | null = null;
   for (const id of order) {
     const item = items.get(id);
     if (!item?.runId) continue;
     const { runId } = item;
     const isMessage = item.kind === "user_message";
-    if (isMessage) last = runId;
     if (isMessage && item.data.command) commands.add(runId);
-    else if (isMessage || !found.has(runId)) found.set(runId, { runId, messageId: isMessage ? id : null, isFollowed: true });
+    else if (isMessage || !found.has(runId)) found.set(runId, { runId, messageId: isMessage ? id : null });
   }
   for (const runId of commands) found.delete(runId);
-  const end = last ? found.get(last) : undefined;
-  if (end) end.isFollowed = false;
   return found;
 }
 
@@ -172,11 +168,14 @@ function hide(rows: Row[], { id, runId, kind }: Item, foot: Foot | undefined): v
   if (isMessage || !isThere) rows.push({ kind: "hidden", key: `hidden-${id}`, itemId: id, runId, messageId, isMessage });
 }
 
+/** After a run, or before its message. */
+export type Until = Pick<BranchPlace, "runId" | "instead">;
+
 export interface Shown {
   /** What the person hid from models. */
   hidden?: ReadonlySet<string>;
-  /** The run with which the view ends. */
-  until?: string | null;
+  /** Where the view ends. */
+  until?: Until | null;
 }
 
 /** Return what stands below the last item of each run. */

@@ -8,6 +8,7 @@ import { aboutFile } from "../documents/sentences";
 import { stillToSay, tell } from "../shell/messages";
 import { compactConversation, sendMessage } from "../store/actions";
 import { returnToPlace } from "../store/branching";
+import { isTheEnd } from "../store/placing";
 import { getState, useApp } from "../store/store";
 import { wishIn } from "./commands";
 import { loadDraft, newKey, noDraft, saveDraft, type Draft } from "./drafts";
@@ -148,8 +149,10 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
     const key = latest.current.draft.key ?? newKey();
     if (latest.current.draft.text === text) keep({ ...latest.current.draft, key });
     try {
-      const { branching } = getState();
-      const whenBusy = branching ? await askBefore(branching, false) : "finish";
+      const state = getState();
+      // Where nothing follows, nothing is left behind.
+      const place = isTheEnd(state) ? null : state.branching;
+      const whenBusy = place ? await askBefore(place.runId, place.instead) : "finish";
       if (!whenBusy) return;
       const images = sent.images.map(({ mediaType, data, name }) => ({ mediaType, data, name }));
       const documents = sent.documents.map(({ id }) => id);

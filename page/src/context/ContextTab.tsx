@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { cost, count } from "../chat/words";
-import { counted, moment } from "../servers/words";
+import { counted } from "../servers/words";
+import { moment } from "../shell/time";
 import { Failure } from "../settings/Warning";
 import { PageLink } from "../shell/links";
 import { itemPath, settingsPath } from "../shell/router";

@@ -6,6 +6,9 @@ import { ToolIcon } from "../shell/icons";
 import { PageLink } from "../shell/links";
 import { conversationPath, itemPath } from "../shell/router";
 import { unitIndex } from "../store/chars";
+import type { ConversationState } from "../store/conversation";
+import { isShownAt } from "../store/placing";
+import { useApp } from "../store/store";
 import classes from "./Sidebar.module.css";
 
 /** Return a snippet with its hits marked; the ranges count characters. */
@@ -47,28 +50,43 @@ export function grouped(hits: readonly SearchHit[]): Group[] {
 }
 
 /** What a hit is besides a text with the words, in a word each, and what that means. */
-function marksOf(hit: SearchHit): [string, string][] {
+function marksOf(hit: SearchHit, isElsewhere: boolean): [string, string][] {
   const marks: [string, string][] = [];
   if (hit.similar) marks.push(["similar", "Found by what it means; it has not all of the words."]);
-  if (hit.offPath) marks.push(["other branch", "It stands in another branch than the one you chose last."]);
+  if (isElsewhere) marks.push(["other branch", "It stands in another branch than the one that is shown, or that you chose last."]);
   if (hit.hidden) marks.push(["hidden", "You hid it: models are not sent it."]);
   return marks;
 }
 
+/** Tell whether a hit stands in another branch: of the open conversation than the one that this tab shows, of others than
+ * the one that was chosen last, which is what opens. */
+export function isElsewhere(hit: SearchHit, open: ConversationState | null): boolean {
+  if (open?.conversation.id !== hit.conversationId) return hit.offPath;
+  // What was told after a branch had left may still belong to a message before it; what was fetched knows.
+  if (open.items.has(hit.itemId ?? "")) return false;
+  return open.branches.size > 0 && (!open.hasEarlier || !isShownAt(open, hit.branch, hit.position));
+}
+
 /** One hit: the words around it, and whether it only means about the same. */
-export function Hit({ hit }: { hit: SearchHit }) {
+export function Hit({ hit, isOther }: { hit: SearchHit; isOther: boolean }) {
   return (
-    <PageLink className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "", hit.offPath ? hit.branch : null)}>
+    <PageLink className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "", isOther ? hit.branch : null)}>
       {hit.kind === "tool_call" && <ToolIcon size={13} />}
       {hit.kind === "tool_call" && <span className="ph-hidden">A tool: </span>}
       <span className={classes.snippet}>{marked(hit)}</span>
-      {marksOf(hit).map(([mark, meaning]) => (
+      {marksOf(hit, isOther).map(([mark, meaning]) => (
         <span key={mark} className={classes.similar} title={meaning}>
           {mark}
         </span>
       ))}
     </PageLink>
   );
+}
+
+/** It follows what this tab shows. */
+function PlacedHit({ hit }: { hit: SearchHit }) {
+  const isOther = useApp(({ open }) => isElsewhere(hit, open));
+  return <Hit hit={hit} isOther={isOther} />;
 }
 
 function Conversation({ group }: { group: Group }) {
@@ -79,7 +97,7 @@ function Conversation({ group }: { group: Group }) {
         {titleHit ? marked(titleHit) : title}
       </PageLink>
       {hits.map((hit) => (
-        <Hit key={hit.itemId} hit={hit} />
+        <PlacedHit key={hit.itemId} hit={hit} />
       ))}
       {left > 0 && <span className={classes.left}>and {left} more here</span>}
     </li>

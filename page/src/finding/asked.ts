@@ -1,4 +1,5 @@
 import type { FoundServer, FoundServers, Proposal, Recognised } from "../api/types";
+import { LOCALE } from "../shell/time";
 
 /** What stands in the box, recognised; of a file its name. */
 export interface Understood {
@@ -73,5 +74,5 @@ export const usesWords = (uses: number | null): string => (uses === null ? "" : 
 export function dateWords(at: string): string {
   const date = new Date(at);
   if (!at || Number.isNaN(date.getTime())) return "";
-  return date.toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
+  return date.toLocaleDateString(LOCALE, { day: "numeric", month: "short", year: "numeric" });
 }

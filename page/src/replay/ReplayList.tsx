@@ -1,6 +1,7 @@
 import { UnstyledButton } from "@mantine/core";
 import type { Run } from "../api/types";
 import { modelName } from "../shell/ModelSelector";
+import { when } from "../shell/time";
 import { useApp } from "../store/store";
 import classes from "./Replay.module.css";
 import { useKnownRun, type Replay } from "./useReplays";
@@ -15,9 +16,6 @@ const states: Partial<Record<Run["status"], string>> = {
   interrupted: "interrupted",
 };
 
-const clock = (at: number) =>
-  new Date(at * 1000).toLocaleString([], { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-
 interface RowProps {
   replay: Replay;
   isShown: boolean;
@@ -27,7 +25,7 @@ interface RowProps {
 function Row({ replay, isShown, onShow }: RowProps) {
   const now = useKnownRun(replay.run.id) ?? replay.run;
   const name = useApp((state) => modelName(state, now.options.modelId ?? ""));
-  const about = [wishWords(now), states[now.status], clock(now.createdAt)].filter(Boolean).join(" · ");
+  const about = [wishWords(now), states[now.status], when(now.createdAt)].filter(Boolean).join(" · ");
   return (
     <li>
       <UnstyledButton className={classes.replay} aria-current={isShown ? "true" : undefined} onClick={onShow}>

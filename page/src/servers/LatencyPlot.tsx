@@ -5,6 +5,7 @@ import "uplot/dist/uPlot.min.css";
 import type { Latency } from "../api/types";
 import { columns } from "./latencies";
 import classes from "./Rooms.module.css";
+import { LOCALE } from "../shell/time";
 
 const HEIGHT = 180;
 
@@ -22,7 +23,7 @@ function times(_: uPlot, marks: number[]): string[] {
   const isShort = (marks.at(-1) ?? 0) - (marks[0] ?? 0) < 300;
   const parts: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit" };
   if (isShort) parts.second = "2-digit";
-  return marks.map((mark) => new Date(mark * 1000).toLocaleTimeString(undefined, parts));
+  return marks.map((mark) => new Date(mark * 1000).toLocaleTimeString(LOCALE, parts));
 }
 
 function options(tools: readonly string[], width: number): uPlot.Options {

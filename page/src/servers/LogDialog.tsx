@@ -7,7 +7,7 @@ import { CopyButton } from "../shell/CopyButton";
 import { Dialog } from "../shell/Dialog";
 import classes from "./Dialogs.module.css";
 import { usePolled } from "./usePolled";
-import { moment } from "./words";
+import { moment } from "../shell/time";
 
 const EVERY_MS = 1_500;
 

@@ -14,7 +14,8 @@ import { Plain } from "./Plain";
 import { lacking, told } from "./serverKeys";
 import type { Opening } from "./ServerRow";
 import classes from "./Servers.module.css";
-import { age, counted, moment, originOf } from "./words";
+import { moment } from "../shell/time";
+import { age, counted, originOf } from "./words";
 
 const FRESH_MS = 5_000;
 

@@ -9,7 +9,8 @@ import { byTool, type ToolTimes } from "./latencies";
 import classes from "./Rooms.module.css";
 import { StatusChip } from "./StatusChip";
 import { usePolled } from "./usePolled";
-import { counted, latency, moment, stateName, toneOf } from "./words";
+import { moment } from "../shell/time";
+import { counted, latency, stateName, toneOf } from "./words";
 
 const LatencyPlot = lazy(() => import("./LatencyPlot"));
 

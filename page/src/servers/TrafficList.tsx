@@ -7,7 +7,8 @@ import { CopyButton } from "../shell/CopyButton";
 import { ArrowDownIcon, ArrowUpIcon } from "../shell/icons";
 import { ShowMore } from "../shell/More";
 import classes from "./Rooms.module.css";
-import { latency, moment } from "./words";
+import { moment } from "../shell/time";
+import { latency } from "./words";
 
 /** Messages drawn before someone asks for more; the newest are on top. */
 const PAGE = 200;

@@ -46,14 +46,6 @@ export function age(seconds: number): string {
   return counted(Math.floor(hours / 24), "day");
 }
 
-/** Return a time of day, with the date when it was not today. */
-export function moment(at: number, now = Date.now()): string {
-  const date = new Date(at * 1000);
-  const time = date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  const isToday = date.toDateString() === new Date(now).toDateString();
-  return isToday ? time : `${date.toLocaleDateString(undefined, { day: "numeric", month: "short" })}, ${time}`;
-}
-
 /** Return a duration of a call: "0.4 ms", "38 ms", "1.20 s". */
 export function latency(seconds: number): string {
   const ms = seconds * 1000;

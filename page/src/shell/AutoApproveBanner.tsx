@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { clock } from "../approvals/choices";
 import { autoApproveEnd } from "../policy/modes";
 import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
@@ -7,6 +6,7 @@ import { WarningIcon } from "./icons";
 import classes from "./Mode.module.css";
 import { setMode, useMode } from "./ModeSelector";
 import { useRoute } from "./router";
+import { clock } from "./time";
 
 /** Says all the time that this conversation does not ask, until when, and switches it off. */
 export function AutoApproveBanner() {

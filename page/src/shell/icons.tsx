@@ -150,6 +150,8 @@ export const BranchIcon = icon(
     <path d="M7 7.5v9M17 10.5c0 3.5-3 4-6 4.4-2 .3-3.6.7-3.9 1.6" />
   </>,
 );
+/** All branches; the icon of one is for making it. */
+export const TreeIcon = icon(<path d="M4.500 5.500h6M7.500 5.500v11a2 2 0 0 0 2 2h2.500M7.500 12h4.500M15 12h4.500M15 18.500h4.500" />);
 export const DotsIcon = icon(<path d="M6 12v.1M12 12v.1M18 12v.1" strokeWidth={2.75} />);
 export const EyeOffIcon = icon(<path d="M4 4l16 16M9.9 5.8A8.9 8.9 0 0 1 12 5.5c5 0 8.2 4.4 9 6.5a12 12 0 0 1-2.7 3.8M6.5 7.6A12 12 0 0 0 3 12c.8 2.1 4 6.5 9 6.5 1.7 0 3.2-.5 4.5-1.2M10 10.2a2.6 2.6 0 0 0 3.7 3.6" />);
 export const NewWindowIcon = icon(<path d="M11 5H6.5a2 2 0 0 0-2 2v10.500a2 2 0 0 0 2 2H17a2 2 0 0 0 2-2V13M14.500 4.500h5v5M19.500 4.500L11.500 12.500" />);

@@ -3,7 +3,7 @@ import type { Conversation, ConversationSettings, ImageInput, ItemPage, NewMessa
 import { conversationPath, currentRoute, navigate } from "../shell/router";
 import { comparisonAtWork, stopAll } from "../compare/runs";
 import { activeRun, withEarlier } from "./conversation";
-import { keepPlace } from "./places";
+import { keepPlace, type BranchPlace } from "./places";
 import { listed, loadConversation } from "./session";
 import { settingsNow } from "./settings";
 import { getState, setState } from "./store";
@@ -78,18 +78,22 @@ async function post(id: string, message: NewMessage, compared: readonly string[]
   return accepted[0]?.branch ?? 0;
 }
 
+/** Return how a message says where it begins a branch. */
+const placed = ({ runId, itemId, instead }: BranchPlace): Partial<NewMessage> =>
+  instead ? { insteadOf: itemId, keepAttachments: false } : { after: runId };
+
 /** Send a message and return its conversation, which it starts when none is open. Throws when it was not accepted. */
 export async function sendMessage({ text, images, documents, key, thinking, whenBusy = "finish", compared = null }: Outgoing): Promise<string> {
   const state = getState();
-  const { open, branching: after } = state;
+  const { open, branching: place } = state;
   // What nobody chose is left to the server: it has the active profile as it is now.
   const settings = Object.keys(state.chosen).length > 0 ? settingsNow(state) : null;
   // What was chosen before it was sent holds for it.
   await settling;
   const id = open?.conversation.id ?? (await begun(settings));
-  const where = after ? { after, whenBusy } : { branch: open?.branch ?? null };
+  const where = place ? { ...placed(place), whenBusy } : { branch: open?.branch ?? null };
   const branch = await post(id, { text, images, documents, idempotencyKey: key, thinking, ...where }, compared);
-  if (after) keepPlace(id, null);
+  if (place) keepPlace(id, null);
   setState((now) => ({ sent: now.sent + 1, branching: null, compared: null }));
   if (open && branch !== open.branch) await loadConversation(id, branch);
   if (open) return id;

@@ -6,7 +6,8 @@ import { branchOf, loadEarlier } from "./actions";
 import { leafBelow, type Place, type Sibling } from "./branches";
 import { fromSnapshot, withEarlier, type ConversationState } from "./conversation";
 import { visited } from "./leaves";
-import { keepPlace, keptPlace } from "./places";
+import { keepPlace, keptPlace, type BranchPlace } from "./places";
+import { messageBefore, messageOf, placeAt } from "./placing";
 import { listed, loadConversation, show } from "./session";
 import { getState, setState } from "./store";
 
@@ -22,7 +23,7 @@ async function pathWith(id: string, branch: number, itemId: string | null): Prom
 
 /** Show another path of the open conversation, and go on with it from now on; a replay is only looked at.
  *
- * Of a long path, at least what follows an item is there then.
+ * Of a long path, at least what follows an item is there then. Where the draft begins a branch, it still does.
  */
 export async function goToBranch(branch: number, itemId: string | null = null, address?: string): Promise<void> {
   const { open } = getState();
@@ -32,7 +33,7 @@ export async function goToBranch(branch: number, itemId: string | null = null, a
   if (chosen !== branch && !isReplay) await branchesApi.choose(id, branch);
   const path = await pathWith(id, branch, itemId);
   if (getState().open?.conversation.id !== id) return;
-  branchFrom(null);
+  setState({ editing: null });
   show(path);
   // An address that names a place names it on another path.
   const route = currentRoute();
@@ -52,12 +53,11 @@ export async function goToSibling(place: Place, siblings: readonly Sibling[]): P
 async function follow(branch: number): Promise<void> {
   const { open } = getState();
   if (!open) return;
-  branchFrom(null);
-  setState((now) => ({ sent: now.sent + 1 }));
+  setState((now) => ({ sent: now.sent + 1, editing: null }));
   if (open.branch !== branch) await loadConversation(open.conversation.id, branch);
 }
 
-export type Edited = Required<Pick<NewMessage, "text" | "keepAttachments" | "whenBusy">> & { key: string };
+export type Edited = Required<Pick<NewMessage, "text" | "dropPictures" | "dropDocuments" | "whenBusy">> & { key: string };
 
 /** Send a message again, with other words, in a new branch. Throws when it was not accepted. */
 export async function sendEdited(item: UserMessageItem, { key, ...edited }: Edited): Promise<void> {
@@ -77,23 +77,46 @@ export async function copyInto(runId: string): Promise<void> {
   navigate(conversationPath(made.id));
 }
 
-/** Go on from an answer with the next message; null for the end of the path, as usual. */
-export function branchFrom(runId: string | null): void {
+/** Let the next message begin a branch somewhere; null for the end of the path, as usual. */
+function branchAt(place: BranchPlace | null): void {
   const { open, branching } = getState();
   // What another tab has kept stays, where this one has nothing to do with it.
-  if (open && (runId || branching)) keepPlace(open.conversation.id, runId ? { runId, branch: open.branch } : null);
-  setState({ branching: runId, editing: null });
+  if (open && (place || branching)) keepPlace(open.conversation.id, place);
+  setState({ branching: place });
+}
+
+/** Let the next message go on at the end of the path. */
+export const doNotBranch = () => branchAt(null);
+
+/** Look for something among what was fetched, and then further back; null where it is nowhere. */
+async function lookedBack<T>(find: (open: ConversationState) => T | null): Promise<T | null> {
+  for (;;) {
+    const { open } = getState();
+    const found = open && find(open);
+    if (found || !(await loadEarlier())) return found ?? null;
+  }
+}
+
+/** Go on from an answer with the next message. */
+export async function branchAfter(runId: string): Promise<void> {
+  const message = await lookedBack((open) => messageOf(open, runId));
+  const { open } = getState();
+  if (!open || !message) return;
+  branchAt(placeAt(open, message, false));
+  setState({ editing: null });
+}
+
+/** Go on before an own message, with another one: after the answer that stands before it. Before the first one nothing does. */
+export async function branchBefore(message: UserMessageItem): Promise<void> {
+  const before = await lookedBack((open) => messageBefore(open, message.id));
+  const { open } = getState();
+  if (open?.conversation.id !== message.conversationId) return;
+  branchAt(placeAt(open, before ?? message, !before));
+  setState({ editing: null });
 }
 
 /** Edit an own message in its place. */
-export function editMessage(itemId: string): void {
-  branchFrom(null);
-  setState({ editing: itemId });
-}
-
-/** Tell whether the message of a run is among what was fetched. */
-const isHere = (runId: string) =>
-  [...(getState().open?.items.values() ?? [])].some((item) => item.kind === "user_message" && item.runId === runId);
+export const editMessage = (itemId: string) => setState({ editing: itemId });
 
 /** Branch again from where the draft of the open conversation was to; without a draft the place is forgotten. */
 export async function returnToPlace(id: string, hasDraft: boolean): Promise<void> {
@@ -102,9 +125,9 @@ export async function returnToPlace(id: string, hasDraft: boolean): Promise<void
   if (!place || open?.conversation.id !== id) return;
   if (!hasDraft) return keepPlace(id, null);
   // At once: what is sent before the path is here goes there, too.
-  setState({ branching: place.runId });
+  setState({ branching: place });
   if (open.branch !== place.branch) await loadConversation(id, place.branch);
-  while (getState().branching === place.runId && !isHere(place.runId)) if (!(await loadEarlier())) return;
+  while (getState().branching === place && !getState().open?.items.has(place.itemId)) if (!(await loadEarlier())) return;
 }
 
 /** Show the path that an item is on; where its branch is not known it is looked for. Returns whether there is such an item. */

@@ -3,6 +3,7 @@ import type { PendingApproval } from "../api/authority";
 import type { BuiltInTool, Conversation, ConfigView, ConversationSettings, ModelList, ProviderView, ServerList, SocketFrame, Topic } from "../api/types";
 import type { ContextLedger } from "../api/types";
 import type { ConversationState } from "./conversation";
+import type { BranchPlace } from "./places";
 
 export type Connection = "connecting" | "connected" | "reconnecting" | "offline";
 
@@ -44,8 +45,8 @@ export interface AppState {
   beside: ReadonlyMap<number, ConversationState>;
   /** The models that answer the next message side by side; null for the one that answers here. */
   compared: readonly string[] | null;
-  /** The run after which the next message goes on in a new branch; null for the end of the path. */
-  branching: string | null;
+  /** Where the next message begins a branch; null for the end of the path. */
+  branching: BranchPlace | null;
   /** The message that is being edited in its place. */
   editing: string | null;
   /** What fills the window of the conversation that was last asked about. */

@@ -1,5 +1,6 @@
 import { count } from "../chat/words";
 import type { DayUsage, UsageReport } from "../api/types";
+import { LOCALE } from "../shell/time";
 
 /** What is drawn: how many tokens, or what they cost. */
 export type Measure = "tokens" | "cost";
@@ -45,7 +46,7 @@ export function byModel(days: readonly DayUsage[]): ModelUsage[] {
 const noon = (day: string) => new Date(`${day}T12:00:00Z`);
 
 /** Return a day's name: "12 Nov". */
-export const dayName = (day: string, locale?: string) =>
+export const dayName = (day: string, locale = LOCALE) =>
   noon(day).toLocaleDateString(locale, { day: "numeric", month: "short", timeZone: "UTC" });
 
 /** Return every day from one to another. */

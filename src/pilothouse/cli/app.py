@@ -398,9 +398,19 @@ async def settings(
         str | None,
         typer.Argument(metavar="VALUE", help="Its new value; `default` takes back what you set.", show_default=False),
     ] = None,
+    export: Annotated[
+        Path | None, given(metavar="FOLDER", help="Write settings, models and rules of PostgreSQL there as files.")
+    ] = None,
+    taken: Annotated[
+        Path | None, given("--import", metavar="FOLDER", help="Take such files over into PostgreSQL.")
+    ] = None,
     json: AsJson = False,
 ) -> int:
     """Show the settings, or change one: default_mode ask."""
+    if export is not None or taken is not None:
+        from pilothouse.cli.settings_files import settings_files
+
+        return settings_files(export, taken)
     from pilothouse.cli.settings import settings
 
     return await settings(name, value, as_json=json)

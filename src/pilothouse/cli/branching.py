@@ -8,7 +8,7 @@ import msgspec
 
 from pilothouse.cli.changes import tell_undone
 from pilothouse.cli.prompting import read_line, yes
-from pilothouse.cli.tables import counted, show_table, when
+from pilothouse.cli.tables import counted, cut, show_table, when
 from pilothouse.cli.terminal import Terminal, messages, one_line
 from pilothouse.cli.wrapping import say
 from pilothouse.host.following import Following, all_items
@@ -19,6 +19,9 @@ from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.item_data import MessageData
 from pilothouse.types.items import Item, is_a
 from pilothouse.types.runs import ENDED
+
+# As many columns of a message's words as tell which one it is; what was said in the branch needs the room.
+_LEAVES_WIDTH = 24
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -127,13 +130,24 @@ def show_tree(tree: BranchTree, out: Terminal) -> None:
         (
             f"{'*' if node.number == tree.chosen else ' '} {node.number}",
             f"{'  ' * depth}{BRANCH_KINDS[node.kind] if node.kind is not None else 'the first branch'}",
+            _leaves(node),
             node.model,
             when(node.updated_at),
             _words(node),
         )
         for node, depth in in_order(tree.branches)
     ]
-    show_table(out, ("branch", "what", "model", "last used", "said"), rows)
+    show_table(out, ("branch", "what", "leaves", "model", "last used", "said"), rows)
+
+
+def _leaves(node: BranchNode) -> str:
+    """Return which branch another leaves, and after which message."""
+    if node.kind is None:
+        return ""
+    if node.left_after is None:
+        return f"{node.parent} at its beginning"
+    words = one_line(node.left_words).strip()
+    return f"{node.parent} after {f'“{cut(words, _LEAVES_WIDTH)}”' if words else 'a message without words'}"
 
 
 def _words(node: BranchNode) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import binascii
 import hashlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,7 +20,7 @@ from pilothouse.types.conversations import check_temperature
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
-from pilothouse.types.item_data import MessageData
+from pilothouse.types.item_data import MessageData, ResultPart
 from pilothouse.types.items import Item, new_item, patch, read
 from pilothouse.types.json import JsonObject, encode, plain
 from pilothouse.types.media import picture_type
@@ -40,14 +41,17 @@ _LATER: JsonObject = {
     "insteadOf": None,
     "after": None,
     "keepAttachments": True,
+    "dropPictures": [],
+    "dropDocuments": [],
     "whenBusy": "finish",
 }
 
 
 def check(body: NewMessage) -> None:
     """Raise one sentence if the message cannot be taken."""
-    if not body.text.strip() and not body.images and not body.documents:
-        raise PilothouseError("bad_request", "The message is empty.", fix="Write something or attach a file.")
+    # What an edited message keeps is known once that one was read.
+    if body.instead_of is None and not body.text.strip() and not body.images and not body.documents:
+        raise _empty()
     if len(body.text) > limits.MESSAGE_CHARS:
         raise PilothouseError(
             "too_large",
@@ -66,6 +70,10 @@ def check(body: NewMessage) -> None:
         check_text(image.name)
         if len(image.name) > limits.RESULT_LABEL_CHARS:
             raise PilothouseError("too_large", f"The name of an image has {len(image.name):,} characters.")
+
+
+def _empty() -> PilothouseError:
+    return PilothouseError("bad_request", "The message is empty.", fix="Write something or attach a file.")
 
 
 def check_key(key: str | None) -> None:
@@ -162,15 +170,17 @@ def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Pa
     )
 
 
-def edited(posting: Posting, message: Item, *, keep_attachments: bool) -> Posting:
-    """Return a message in the place of another, with what was attached to that, or without."""
+def edited(posting: Posting, message: Item, body: NewMessage) -> Posting:
+    """Return a message in the place of another, with what stays of that one's attachments; raise if it is empty."""
     was = read(MessageData, message.raw)
     data = posting.item.raw
-    if keep_attachments:
-        first = len(posting.parts)
-        shifted = [plain(msgspec.structs.replace(part, index=part.index + first)) for part in was.content]
-        data = data | {"content": [*data.get("content", ()), *shifted]} if shifted else data
-        data = data | patch(MessageData, documents=was.documents) if was.documents else data
+    pictures, documents = _kept(was, body)
+    first = len(posting.parts)
+    shifted = [plain(msgspec.structs.replace(part, index=part.index + first)) for part in pictures]
+    data = data | {"content": [*data.get("content", ()), *shifted]} if shifted else data
+    data = data | patch(MessageData, documents=documents) if documents else data
+    if not body.text.strip() and not body.documents and not data.get("content") and not documents:
+        raise _empty()
     if was.typed_chars is not None and "typedChars" not in data:
         # What was piped in is not the person's own word because they changed something about it.
         data = data | patch(MessageData, typed_chars=was.typed_chars)
@@ -178,7 +188,21 @@ def edited(posting: Posting, message: Item, *, keep_attachments: bool) -> Postin
         posting,
         item=msgspec.structs.replace(posting.item, raw=data),
         fork=ForkWish(kind="edit", instead_of=message.run_id),
-        attachments_of=message.id if keep_attachments and was.content else None,
+        attachments_of=message.id if pictures else None,
+        attachments_dropped=tuple(sorted(set(body.drop_pictures))),
+    )
+
+
+def _kept(was: MessageData, body: NewMessage) -> tuple[Sequence[ResultPart], tuple[AttachedDocument, ...]]:
+    """Return what of a message's attachments stays with the one in its place; raise for what is not attached to it."""
+    pictures, documents = set(body.drop_pictures), set(body.drop_documents)
+    if pictures - {part.index for part in was.content} or documents - {each.id for each in was.documents}:
+        raise PilothouseError("bad_request", "The message has no such attachment.", fix="Reload the conversation.")
+    if not body.keep_attachments:
+        return (), ()
+    return (
+        [part for part in was.content if part.index not in pictures],
+        tuple(each for each in was.documents if each.id not in documents),
     )
 
 

@@ -121,9 +121,10 @@ class Recovery:
             await asyncio.wait([self._task])
 
     async def _settle(self, take_over: bool) -> None:
-        for process in await self._records.processes():
-            if process.id != self._process:
-                for run in await self._records.take_over(process.id, settling(process.id, self._settings)):
+        # No other process can be alive.
+        for process in {run.process for run in await self._records.runs_in(("running",))} - {self._process, None}:
+            if process is not None:
+                for run in await self._records.take_over(process, settling(process, self._settings)):
                     # Whoever waits here, for it or for what is queued behind it, waits for nobody else.
                     if take_over or self._feed.is_read(run.conversation_id):
                         await self._engine.start(run.conversation_id)

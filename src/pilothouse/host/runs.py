@@ -71,7 +71,7 @@ class RunService(Runs):
         message = await self._records.item(owner, body.instead_of)
         if message.kind != "user_message" or message.conversation_id != conversation_id:
             raise PilothouseError("bad_request", "Only a message of yours in this conversation can be edited.")
-        return messages.edited(posting, message, keep_attachments=body.keep_attachments)
+        return messages.edited(posting, message, body)
 
     async def with_documents(self, owner: str, posting: Posting, body: NewMessage) -> Posting:
         """Return a message with its documents; raise for a server, a tool or a model that is not there."""

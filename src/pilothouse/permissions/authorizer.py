@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -43,8 +43,18 @@ _FOLLOWS = frozenset({"destructive", "covered", "uncovered", "costs"})
 class PersonAuthorizer:
     """Lets pass what the person allowed, in whatever way; asks about the rest. Implements the port `Authorizer`."""
 
-    def __init__(self, rules: Policy, grants: PersonPermissions, guard: PathGuard, minutes: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        rules: Policy,
+        grants: PersonPermissions,
+        guard: PathGuard,
+        minutes: Callable[[], int],
+        *,
+        confirm: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self._maker = object()
+        # Waits until the rules are known as all processes have them; None where no other can change them unseen.
+        self._confirm = confirm
         # How long a permission for a while lasts that a question offers.
         self._minutes = minutes
         self._rules = rules
@@ -59,6 +69,8 @@ class PersonAuthorizer:
         if context.access is None:
             return PermitRefused(reason=_UNKNOWN.why, decision=_decision(_UNKNOWN, exact))
         case = Case(tool, arguments, context, context.access)
+        if self._confirm is not None:
+            await self._confirm()
         finding = await self._found(case)
         if finding.verdict == "deny":
             return PermitRefused(reason=refusal(case, finding), decision=_decision(finding, exact))
@@ -121,7 +133,9 @@ class PersonAuthorizer:
         case, decision = Case(tool, arguments, context, context.access), permit.decision
         if decision.rule == checks.BY_HAND.rule:
             return ""
-        # Something may have been forbidden since it was allowed.
+        # Something may have been forbidden since it was allowed, by whichever process.
+        if self._confirm is not None:
+            await self._confirm()
         refused = checks.denied(case, self._guard, self._ruling(case, None))
         if refused is not None:
             return refusal(case, refused)

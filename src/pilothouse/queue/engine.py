@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import psycopg
 from procrastinate import App, PsycopgConnector
@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from pilothouse.queue.manager import AWAY, DELETED, SlotManager
 from pilothouse.types import limits
-from pilothouse.types.queue import GO_ON, MESSAGES, TASKS, Execution
+from pilothouse.types.queue import GO_ON, MESSAGES, TASKS, Execution, queue_at
 
 _log = logging.getLogger(__name__)
 # Each job and each connection has lines of its own below this; the timeline says what matters of them.
@@ -23,6 +23,24 @@ for _name in ("procrastinate", "psycopg.pool"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 # Sets the limits of a new connection.
 Limit: TypeAlias = Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]]
+
+
+class Placing(NamedTuple):
+    """Where conversations are gone on with."""
+
+    # Returns which other process must do it, of those that have not declined; None for this one.
+    other: Callable[[str, Sequence[str]], Awaitable[str | None]]
+    # Told when something was done here.
+    done: Callable[[], Awaitable[None]]
+
+
+class Connecting(NamedTuple):
+    """How connections for the queue are made."""
+
+    line: str
+    limit: Limit
+
+
 # Who waits for a slot, first to last; a conversation at work waits for itself.
 _LINE = (
     "SELECT t.lock FROM procrastinate_jobs t WHERE t.status = 'todo' AND NOT EXISTS "
@@ -39,18 +57,22 @@ def _pool(**arguments: Any) -> AsyncConnectionPool:
 class QueueEngine:
     """Takes jobs as there are slots and executes the next run of their conversations; a page's process takes none."""
 
-    def __init__(self, line: str, limit: Limit, execution: Execution, *, takes: bool) -> None:
+    def __init__(
+        self, connecting: Connecting, execution: Execution, process: str, placing: Placing, *, takes: bool
+    ) -> None:
         self._execution = execution
+        self._process = process
+        self._placing = placing
         connector = PsycopgConnector(
-            conninfo=line,
+            conninfo=connecting.line,
             min_size=1,
             max_size=limits.QUEUE_CONNECTIONS,
             timeout=limits.DATABASE_CONNECT,
-            configure=limit,
+            configure=connecting.limit,
             pool_factory=_pool,
         )
         self._app = App(connector=connector)
-        self.manager = self._app.job_manager = SlotManager(connector, lambda: execution.slots)
+        self.manager = self._app.job_manager = SlotManager(connector, lambda: execution.slots, process)
         self._app.task(name=GO_ON)(self._go_on)
         self._worker = self._made() if takes else None
         self._working: asyncio.Task[None] | None = None
@@ -60,7 +82,7 @@ class QueueEngine:
     def _made(self) -> Worker:
         return Worker(
             self._app,
-            queues=[MESSAGES.name, TASKS.name],
+            queues=[MESSAGES.name, TASKS.name, queue_at(self._process)],
             concurrency=limits.JOBS_MOST,
             fetch_job_polling_interval=limits.QUEUE_POLL,
             abort_job_polling_interval=limits.WORKER_QUIET,
@@ -75,8 +97,9 @@ class QueueEngine:
         """Return why nothing is taken from the queue, empty while all is well or nothing is to be taken."""
         return self.manager.trouble if self._worker is not None else ""
 
-    async def begin(self) -> None:
-        """Take jobs from now on."""
+    async def begin(self, registered: Callable[[], Awaitable[object]]) -> None:
+        """Take jobs from now on; `registered` is told when the queue has a name for this process."""
+        self.manager.registered = registered
         await self._app.open_async()
         if self._worker is not None:
             self._working = asyncio.create_task(self._work(self._worker), name="queue")
@@ -90,8 +113,18 @@ class QueueEngine:
                 _log.exception("the queue's worker ended; it begins again")
                 await asyncio.sleep(limits.STORE_RETRY)
 
-    async def _go_on(self, conversation_id: str) -> None:
-        await self._execution.go_on(conversation_id)
+    async def _go_on(self, conversation_id: str, declined: Sequence[str] = ()) -> None:
+        other = await self._placing.other(conversation_id, declined)
+        if other is None:
+            await self._execution.go_on(conversation_id)
+            await self._placing.done()
+        else:
+            await self._hand_over(conversation_id, other, (*declined, self._process))
+
+    async def _hand_over(self, conversation_id: str, process: str, declined: Sequence[str]) -> None:
+        """Let another process do it; it comes before what is queued in the conversation later."""
+        job = self._app.configure_task(GO_ON, queue=queue_at(process), lock=conversation_id, priority=MESSAGES.priority)
+        await job.defer_async(conversation_id=conversation_id, declined=[*declined])
 
     async def start(self, conversation_id: str) -> None:
         """Do nothing: what was queued got its job in the same transaction."""

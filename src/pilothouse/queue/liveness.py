@@ -18,7 +18,7 @@ import psycopg
 
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.processes import ProcessAbout
+from pilothouse.types.processes import ProcessAbout, about_of
 from pilothouse.types.records import Records, Settle
 from pilothouse.types.runs import Run
 
@@ -29,9 +29,9 @@ _BEAT = (
 )
 # Also those who hold runs and never said that they live. What is written to try the database is no process.
 _OTHERS = (
-    "SELECT id, seen_at FROM processes WHERE id NOT IN (%(id)s, 'ready') UNION SELECT DISTINCT process, NULL::float8 "
-    "FROM runs WHERE status = 'running' AND process IS NOT NULL AND process <> %(id)s "
-    "AND process NOT IN (SELECT id FROM processes)"
+    "SELECT id, seen_at, about FROM processes WHERE id NOT IN (%(id)s, 'ready') "
+    "UNION SELECT DISTINCT process, NULL::float8, NULL FROM runs WHERE status = 'running' "
+    "AND process IS NOT NULL AND process <> %(id)s AND process NOT IN (SELECT id FROM processes)"
 )
 
 
@@ -67,13 +67,16 @@ class Liveness:
         # What was seen of others, and since when it has been the same by our own clock.
         self._signs: dict[str, tuple[float | None, float]] = {}
         self._forgotten_at = 0.0
+        # What the others said of themselves, at the last look.
+        self.others: Mapping[str, ProcessAbout] = {}
         # How many runs were taken over from others.
         self.taken_over = 0
 
     async def begin(self) -> None:
         """Say that this process lives, and look after the others from now on."""
-        with contextlib.suppress(psycopg.Error, OSError):
-            await self._beat()
+        # Who is certainly dead leaves at once what it held.
+        with contextlib.suppress(psycopg.Error, OSError, PilothouseError):
+            await self._look(await self.beat())
         self._task = asyncio.create_task(self._keep(), name="liveness")
 
     async def end(self) -> None:
@@ -92,7 +95,7 @@ class Liveness:
             try:
                 # Bounded: a line that is half open says nothing for as long as the system likes.
                 async with asyncio.timeout(limits.LEASE_DEAD):
-                    others = await self._beat()
+                    others = await self.beat()
                 await self._look(others)
             except (psycopg.Error, OSError, PilothouseError) as error:
                 _log.warning("no sign of life could be given: %s", type(error).__name__)
@@ -106,13 +109,17 @@ class Liveness:
                 async with asyncio.timeout(limits.STORE_RETRY):
                     await connection.close()
 
-    async def _beat(self) -> Mapping[str, float | None]:
+    async def beat(self) -> Mapping[str, float | None]:
+        """Say that this process lives; return the signs of the others."""
         if self._connection is None or self._connection.closed:
             self._connection = await self._connect()
         about = msgspec.json.encode(self._about()).decode()
         await self._connection.execute(_BEAT, {"id": self._process, "now": time.time(), "about": about})
         found = await self._connection.execute(_OTHERS, {"id": self._process})
-        return {process: seen for process, seen in await found.fetchall()}
+        signs = await found.fetchall()
+        said = {process: about_of(about) for process, _, about in signs}
+        self.others = {process: about for process, about in said.items() if about is not None}
+        return {process: seen for process, seen, _ in signs}
 
     async def _look(self, others: Mapping[str, float | None]) -> None:
         still = self._still(others)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import psycopg
@@ -13,7 +13,7 @@ from procrastinate.jobs import DeleteJobCondition, Job, Notification, Status
 from procrastinate.manager import JobManager, NotificationCallback
 
 from pilothouse.types import limits
-from pilothouse.types.queue import MESSAGES, TASKS
+from pilothouse.types.queue import MESSAGES, TASKS, queue_at
 
 _log = logging.getLogger(__name__)
 # The worker asks as if someone had told it of a job.
@@ -24,13 +24,16 @@ AWAY = (exceptions.ConnectorException, psycopg.Error, OSError)
 class SlotManager(JobManager):
     """Takes jobs while there are slots, the last of them for messages only; waits for a database that is away."""
 
-    def __init__(self, connector: Any, slots: Callable[[], int]) -> None:
+    def __init__(self, connector: Any, slots: Callable[[], int], process: str) -> None:
         super().__init__(connector)
         self._slots = slots
+        self._own = queue_at(process)
         # Jobs that were taken and are not finished, by their number.
         self.taken: set[int] = set()
         self._look: NotificationCallback | None = None
         self.worker_id: int | None = None
+        # Told when the queue has a name for this process.
+        self.registered: Callable[[], Awaitable[object]] = _nobody
         # Why nothing is taken from the queue, in a few words; empty while it is.
         self.trouble = "it has not begun yet"
 
@@ -40,16 +43,21 @@ class SlotManager(JobManager):
         return len(self.taken)
 
     async def register_worker(self) -> int:
+        """Get a name in the queue, and say so before anything is taken."""
         self.worker_id = await super().register_worker()
+        # Before it takes anything: whoever takes over from this process must know what the queue calls it.
+        await self.registered()
         return self.worker_id
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
+        """Take a job if there is a slot for it."""
         free = self._slots() - self.at_work
         if free <= 0:
             return None
         # The last slot is kept for messages: a person does not wait until a task has ended. Whoever has but one slot
         # takes both.
-        wanted = [MESSAGES.name] if free == 1 < self._slots() else [MESSAGES.name, TASKS.name]
+        tasks = [] if free == 1 < self._slots() else [TASKS.name]
+        wanted = [self._own, MESSAGES.name, *tasks]
         try:
             # Not the number that the worker knows: a process that was paused is registered anew.
             job = await super().fetch_job(wanted, self.worker_id or worker_id)
@@ -62,6 +70,7 @@ class SlotManager(JobManager):
         return job
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
+        """Mark a job as done, however long the database is away, and look for the next."""
         while True:
             try:
                 await super().finish_job(job, status, delete_job)
@@ -86,6 +95,7 @@ class SlotManager(JobManager):
     async def listen_for_jobs(
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:
+        """Hear of new jobs, again and again if the connection breaks."""
         self._look = on_notification
         while True:
             try:
@@ -94,23 +104,25 @@ class SlotManager(JobManager):
                 await self._away("nobody tells of jobs; they are looked for instead", error)
 
     async def update_heartbeat(self, worker_id: int) -> None:
+        """Tell the queue that this worker lives; one that was forgotten gets a new name."""
         # Here and not where the worker begins: it may have been paused for so long that it was removed.
         try:
             if self.worker_id is not None and not await self._is_registered(self.worker_id):
-                self.worker_id = await super().register_worker()
+                await self.register_worker()
             else:
                 await super().update_heartbeat(self.worker_id or worker_id)
         except AWAY as error:
             await self._away("the queue was not told that this worker lives", error)
 
     async def unregister_worker(self, worker_id: int) -> None:
+        """Give the name in the queue back, if the database answers."""
         try:
             await super().unregister_worker(self.worker_id or worker_id)
         except AWAY as error:
             _log.info("the queue was not told that this worker ended: %s", type(error).__name__)
 
     async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:
-        # Runs are stopped in their timeline.
+        """Return none: runs are stopped in their timeline."""
         return []
 
     async def _is_registered(self, worker_id: int) -> bool:
@@ -124,6 +136,10 @@ class SlotManager(JobManager):
             _log.warning("%s: %s", what, type(error.__cause__ or error).__name__)
         self.trouble = "the database does not answer"
         await asyncio.sleep(limits.STORE_RETRY)
+
+
+async def _nobody() -> None:
+    return None
 
 
 def _is_gone(error: BaseException) -> bool:

@@ -51,11 +51,7 @@ class Sealer:
 
     def _from_secrets(self) -> bytes:
         try:
-            kept = self._secrets.get(_KEY_NAME, _KEY_ORIGIN)
-            if kept is None:
-                kept = random.token_hex(32)
-                self._secrets.put(_KEY_NAME, kept, _KEY_ORIGIN)
-            return bytes.fromhex(kept)
+            return bytes.fromhex(self._secrets.settle(_KEY_NAME, random.token_hex(32), _KEY_ORIGIN))
         except (PilothouseError, ValueError) as error:
             # What is sealed opens as long as this process lives; after that the call says that it must be made anew.
             _log.warning("the key for secrets in calls cannot be kept: %s", error)

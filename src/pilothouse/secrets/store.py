@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +25,7 @@ _SUFFIX = ".secret"
 _TYPE_AGAIN = "Type the key again in Settings, Models."
 
 
-class _Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True):
     """The file of one secret; the value is encrypted in it, or is in the keyring."""
 
     origin: str
@@ -64,16 +64,16 @@ class SecretStore:
 
     def put(self, name: str, value: str, origin: str) -> None:
         self._learn(value)
-        file = self._file(name)
+        _check_name(name)
         with self._guard, _disk_errors(self._folder):
             durable_files.make_folder(self._folder)
             keyring = self._keyring()
             if keyring is not None:
-                entry = _Entry(origin, "keyring", self._slot(name))
+                entry = Entry(origin, "keyring", self._slot(name))
                 keyring.set(entry.slot, msgspec.json.encode(_Kept(origin, value)).decode())
             else:
                 entry = self._seal(name, value, origin)
-            durable_files.replace(file, msgspec.json.encode(entry))
+            self._write(name, msgspec.json.encode(entry))
 
     def get(self, name: str, origin: str) -> str | None:
         entry = self._entry(name)
@@ -90,20 +90,31 @@ class SecretStore:
 
     def learn_kept(self) -> None:
         """Learn what is kept in files, so that it is known wherever it turns up; never asks a keyring."""
-        for file in sorted(self._folder.glob(f"*{_SUFFIX}")):
-            name = file.name.removesuffix(_SUFFIX)
+        self._learn_all(self._names())
+
+    def _learn_all(self, names: Iterable[str]) -> None:
+        for name in names:
             # One that does not open is told about when it is needed.
             with contextlib.suppress(PilothouseError):
                 entry = self._entry(name)
                 if entry is not None and entry.store == "file":
                     self._learn(self._unseal(name, entry).value)
 
+    def kept(self) -> Iterator[tuple[str, str, str]]:
+        """Yield name, value and origin of all that can be opened; it may ask a keyring."""
+        for name in self._names():
+            with contextlib.suppress(PilothouseError):
+                entry = self._entry(name)
+                kept = self._open(name, entry) if entry is not None else None
+                if kept is not None:
+                    yield name, kept.value, kept.origin
+
     def delete(self, name: str) -> None:
         try:
             entry = self._entry(name)
         except PilothouseError:
             # What cannot be read is of no use to anyone; it goes, and what a keyring has of it is under no name.
-            entry = _Entry("", "file")
+            entry = Entry("", "file")
         if entry is None:
             return
         with self._guard, _disk_errors(self._folder):
@@ -111,8 +122,7 @@ class SecretStore:
                 # Someone may have taken it out of the keyring by hand.
                 with contextlib.suppress(PilothouseError):
                     keyring.delete(entry.slot)
-            self._file(name).unlink(missing_ok=True)
-            durable_files.sync_names(self._folder)
+            self._remove(name)
 
     def origin_of(self, name: str) -> str | None:
         entry = self._entry(name)
@@ -127,6 +137,13 @@ class SecretStore:
             raise PilothouseError("no_key", f"The key “{name}” is not in the keyring any more.", fix=_TYPE_AGAIN)
         self.put(name, kept.value, origin)
 
+    def settle(self, name: str, value: str, origin: str) -> str:
+        with self._guard:
+            kept = self.get(name, origin)
+            if kept is None:
+                self.put(name, value, origin)
+            return kept or value
+
     def notice(self) -> str:
         """Return one sentence about where secrets are kept; it may take a moment to find out."""
         if self._keyring() is not None:
@@ -135,16 +152,31 @@ class SecretStore:
         return f"No system keyring works here; keys are kept in encrypted files in {self._folder}, opened with {key}."
 
     def _file(self, name: str) -> Path:
-        if not _NAME.fullmatch(name):
-            message = f"“{name}” cannot be the name of a secret."
-            raise PilothouseError("bad_request", message, fix="Use letters, digits, dots, dashes and underscores.")
+        _check_name(name)
         return self._folder / f"{name}{_SUFFIX}"
 
-    def _entry(self, name: str) -> _Entry | None:
+    # --- where the entries are ---
+
+    def _names(self) -> list[str]:
+        return [file.name.removesuffix(_SUFFIX) for file in sorted(self._folder.glob(f"*{_SUFFIX}"))]
+
+    def _read(self, name: str) -> bytes | None:
         try:
-            return msgspec.json.decode(self._file(name).read_bytes(), type=_Entry)
+            return self._file(name).read_bytes()
         except FileNotFoundError:
             return None
+
+    def _write(self, name: str, entry: bytes) -> None:
+        durable_files.replace(self._file(name), entry)
+
+    def _remove(self, name: str) -> None:
+        self._file(name).unlink(missing_ok=True)
+        durable_files.sync_names(self._folder)
+
+    def _entry(self, name: str) -> Entry | None:
+        try:
+            found = self._read(name)
+            return None if found is None else msgspec.json.decode(found, type=Entry)
         except (OSError, msgspec.MsgspecError):
             raise PilothouseError("no_key", f"The stored key “{name}” cannot be read.", fix=_TYPE_AGAIN) from None
 
@@ -160,10 +192,10 @@ class SecretStore:
                 return entry.slot
         return f"{name}-{secrets.token_hex(4)}"
 
-    def _open(self, name: str, entry: _Entry) -> _Kept | None:
+    def _open(self, name: str, entry: Entry) -> _Kept | None:
         return self._unseal(name, entry) if entry.store == "file" else self._from_keyring(name, entry)
 
-    def _from_keyring(self, name: str, entry: _Entry) -> _Kept | None:
+    def _from_keyring(self, name: str, entry: Entry) -> _Kept | None:
         keyring = self._keyring()
         if keyring is None:
             message = f"The key “{name}” is in the system's keyring, which does not work now."
@@ -174,16 +206,16 @@ class SecretStore:
         except msgspec.MsgspecError:
             return None
 
-    def _seal(self, name: str, value: str, origin: str) -> _Entry:
+    def _seal(self, name: str, value: str, origin: str) -> Entry:
         # Imported late, here and below: many starts never touch a stored secret.
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
 
         nonce = os.urandom(12)
         key = master_key(self._folder, self._environ)
         sealed = AESGCM(key).encrypt(nonce, value.encode(), _bound(name, origin))
-        return _Entry(origin, "file", nonce=base64.b64encode(nonce).decode(), sealed=base64.b64encode(sealed).decode())
+        return Entry(origin, "file", nonce=base64.b64encode(nonce).decode(), sealed=base64.b64encode(sealed).decode())
 
-    def _unseal(self, name: str, entry: _Entry) -> _Kept:
+    def _unseal(self, name: str, entry: Entry) -> _Kept:
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
 
@@ -192,9 +224,18 @@ class SecretStore:
             nonce, sealed = base64.b64decode(entry.nonce), base64.b64decode(entry.sealed)
             value = AESGCM(key).decrypt(nonce, sealed, _bound(name, entry.origin))
         except (InvalidTag, ValueError):
-            message = f"The stored key “{name}” cannot be opened: it was changed, or the master key is another one."
-            raise PilothouseError("no_key", message, fix=_TYPE_AGAIN) from None
+            raise self._unopened(name) from None
         return _Kept(entry.origin, value.decode())
+
+    def _unopened(self, name: str) -> PilothouseError:
+        message = f"The stored key “{name}” cannot be opened: it was changed, or the master key is another one."
+        return PilothouseError("no_key", message, fix=_TYPE_AGAIN)
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        message = f"“{name}” cannot be the name of a secret."
+        raise PilothouseError("bad_request", message, fix="Use letters, digits, dots, dashes and underscores.")
 
 
 def _bound(name: str, origin: str) -> bytes:

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -22,6 +22,9 @@ from pilothouse.types.setting import check_bounds, fields_of, shown
 from pilothouse.types.settings import Profile, Settings
 from pilothouse.types.spelling import from_file
 from pilothouse.types.timeouts import ToolTimeouts
+
+if TYPE_CHECKING:
+    from pilothouse.types.shared import OpenJson
 
 VERSION = "1.0"
 
@@ -119,7 +122,7 @@ def initial_config() -> JsonObject:
 class ConfigService:
     """Reads and changes `config.json`."""
 
-    def __init__(self, home: Path, database: Literal["sqlite", "postgresql"]) -> None:
+    def __init__(self, home: Path, database: Literal["sqlite", "postgresql"], open_json: OpenJson = JsonFile) -> None:
         self._home = home
         self._database: Literal["sqlite", "postgresql"] = database
         self._usual_servers = usual_local_servers()
@@ -127,7 +130,7 @@ class ConfigService:
         room = msgspec.structs.replace(about["localServers"], usual=str(self._usual_servers))
         self._about = about | {"localServers": room}
         backup = home / "cache" / "last-good-config.json"
-        self.file = JsonFile(home / "config.json", parse_config, initial_config, backup=backup)
+        self.file = open_json(home / "config.json", parse_config, initial_config, backup=backup)
 
     @property
     def config(self) -> Config:

@@ -14,9 +14,10 @@ from typing import BinaryIO
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import audit, restore_rows, schema, upgrade
+from pilothouse.store import audit, restore_rows, schema, shared_tables, upgrade
 from pilothouse.store.database import Database
 from pilothouse.store.portable import Head, LineReader, LineWriter, compressed
+from pilothouse.store.shared_tables import QUEUE_GONE
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
@@ -112,7 +113,11 @@ def is_used(database: Database) -> bool:
 
 def _empty(connection: sa.Connection) -> None:
     """Take our tables away; with the transaction they come back."""
+    if connection.dialect.name != "sqlite":
+        shared_tables.empty(connection)
     known = sa.MetaData()
     ours = set(sa.inspect(connection).get_table_names()) & {*schema.metadata.tables, "alembic_version"}
     known.reflect(connection, only=sorted(ours))
     known.drop_all(connection)
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(QUEUE_GONE.replace("%", "%%"))

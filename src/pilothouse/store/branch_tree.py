@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from pilothouse.store import branches, rows
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.types import limits
 from pilothouse.types.branch_views import BranchNode
-from pilothouse.types.branches import Branch
+from pilothouse.types.branches import Branch, path_of
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.item_data import MessageData, ResponseData
 from pilothouse.types.items import Item, is_a, read
@@ -26,7 +28,23 @@ def nodes(connection: Connection, conversation: Conversation) -> tuple[BranchNod
         if not (is_a(item, MessageData) and item.data.command):
             said.setdefault(item.branch, []).append(item)
     known = {branch.number: branch for branch in branches.of(connection, conversation.id)}
-    return tuple(_node(connection, known.get(number), said[number]) for number in sorted(said))
+    made = (_node(connection, known.get(number), said[number]) for number in sorted(said))
+    return tuple(_leaving(node, _left_after(known, said, node.number)) for node in made)
+
+
+def _left_after(known: dict[int, Branch], said: Mapping[int, Sequence[Item]], number: int) -> Item | None:
+    """Return the message after which a branch leaves the path of its parent; none where that has none before it."""
+    for parent, before in path_of(known, number)[1:]:
+        earlier = [item for item in said.get(parent, ()) if before is None or item.position < before]
+        if earlier:
+            return earlier[-1]
+    return None
+
+
+def _leaving(node: BranchNode, message: Item | None) -> BranchNode:
+    if message is None:
+        return node
+    return msgspec.structs.replace(node, left_after=message.id, left_words=message.text[: limits.BRANCH_WORDS])
 
 
 def _node(connection: Connection, branch: Branch | None, said: Sequence[Item]) -> BranchNode:

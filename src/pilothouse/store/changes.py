@@ -86,7 +86,8 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
     tx.append(item.conversation_id, [ItemCreated(item=placed), RunUpdated(run=queued)])
     parts.attach(tx.connection, item, posting.parts)
     if posting.attachments_of is not None:
-        parts.copy(tx.connection, posting.attachments_of, item, first=len(posting.parts))
+        first, dropped = len(posting.parts), posting.attachments_dropped
+        parts.copy(tx.connection, posting.attachments_of, item, first=first, dropped=dropped)
     if fork is not None:
         branches.take_over_todos(tx.connection, item.conversation_id, branch)
     _name_and_choose(tx, conversation, posting, branch)

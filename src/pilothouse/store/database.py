@@ -1,7 +1,8 @@
 """Opens SQLite or PostgreSQL, and runs work on it away from the event loop.
 
-One writer thread gathers whatever is waiting into one transaction (group commit); a few reader threads
-answer everything else. A reader that is cancelled leaves its query to finish in its thread.
+A writer thread gathers whatever is waiting into one transaction (group commit); a few reader threads
+answer everything else. A reader that is cancelled leaves its query to finish in its thread. SQLite has one
+writer at a time; PostgreSQL has several, each with a connection of its own.
 
 What is written is on disk when its caller hears of it. Only what says that it is no promise is left to the
 system to write for a moment: a power cut may take the last of it, but nothing that was promised after it.
@@ -14,18 +15,21 @@ import contextlib
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from pilothouse.store.connections import Connections, hanging
 from pilothouse.store.faults import database_errors, disk_full, first_line, translate
 from pilothouse.store.slow_reads import THREADS, SlowReads
 from pilothouse.store.sqlite_file import Bare, SqliteFile, cache_size
-from pilothouse.store.statements import Connection
+from pilothouse.store.statements import Connection, Statement, together
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
 T = TypeVar("T")
 # Opens a connection to read with.
@@ -33,6 +37,11 @@ _Connect = Callable[[], "contextlib.AbstractContextManager[Connection]"]
 READERS = 4
 # Connections that are not closed after use: one for each thread, and for what runs beside them.
 KEPT = READERS + THREADS + 2
+# They go out together with the first statement, and with the last.
+_BEGIN_WRITING = Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+# One snapshot for all statements of a read: items and the number they are as of must agree.
+_BEGIN_READING = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+_COMMIT = Statement("COMMIT")
 
 
 def sqlite_file(folder: Path) -> Path:
@@ -50,6 +59,10 @@ def has_room(folder: Path) -> bool:
     return shutil.disk_usage(folder).free >= limits.ROOM_TO_WRITE
 
 
+class Unsure(PilothouseError):
+    """The connection broke while a transaction was being committed: whether it was, nobody knows."""
+
+
 class Database:
     """A file or a server with its threads.
 
@@ -63,15 +76,18 @@ class Database:
         self._turn = threading.Lock()
         self._connections = connections or Connections()
         self.is_sqlite = url.startswith("sqlite")
+        # How many transactions may write at once.
+        self.writers = 1 if self.is_sqlite else limits.DATABASE_WRITERS
+        readers = READERS if self.is_sqlite else limits.DATABASE_READERS
         if self.is_sqlite:
             self.file = SqliteFile(url, KEPT, alone=cramped)
         else:
             # Imported only here: SQLite needs none of it.
             from pilothouse.store import postgres
 
-            self.engine = postgres.make_engine(url, KEPT, self._connections)
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
+            self.engine = postgres.make_engine(url, self.writers + readers + THREADS + 1, self._connections)
+        self._writer = ThreadPoolExecutor(self.writers, thread_name_prefix="store-writer")
+        self._readers = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
         self.slow = SlowReads(lambda query: self._once(self._reading, query))
         # The writer thread's connection to SQLite, and whether its commits wait for the disk.
         self._kept: Bare | None = None
@@ -81,7 +97,8 @@ class Database:
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query in a reader thread, in one consistent view of the data."""
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._asked, self._reading, query)
+        reading = self._reading if self.is_sqlite else self._reading_together
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._asked, reading, query)
 
     async def look(self, query: Callable[[Connection], T]) -> T:
         """Run a query in a reader thread whose statements, one or several, need no transaction around them."""
@@ -115,13 +132,45 @@ class Database:
     def _reading(self) -> contextlib.AbstractContextManager[Connection]:
         if self.is_sqlite:
             return _standing_in(self.file.transaction())
-        # One snapshot for all statements of a read: items and the number they are as of must agree.
-        return self.engine.execution_options(isolation_level="REPEATABLE READ").begin()
+        return self._lifted(self.engine.execution_options(isolation_level="REPEATABLE READ"))
+
+    def _reading_together(self) -> contextlib.AbstractContextManager[Connection]:
+        return self._transaction(_BEGIN_READING)
 
     def _looking(self) -> contextlib.AbstractContextManager[Connection]:
         if self.is_sqlite:
             return self._reading()
-        return self.engine.execution_options(isolation_level="AUTOCOMMIT").connect()
+        return self._bare().connect()
+
+    def _bare(self) -> sa.Engine:
+        """Return what begins no transaction by itself."""
+        return self.engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    @contextlib.contextmanager
+    def _lifted(self, engine: sa.Engine) -> Iterator[Connection]:
+        """Have a transaction on PostgreSQL that may take as long as it needs, as for a copy of everything."""
+        from pilothouse.store import postgres
+
+        with engine.begin() as connection:
+            postgres.lift(connection)
+            yield connection
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: Statement) -> Iterator[Connection]:
+        """Have a transaction on PostgreSQL, whose statements are waited for only where their answer is read."""
+        with self._bare().connect() as connection:
+            committing = False
+            try:
+                with together(connection):
+                    begin.run(connection, {})
+                    yield connection
+                    committing = True
+                    _COMMIT.run(connection, {})
+            except database_errors() as error:
+                if committing and getattr(error, "connection_invalidated", False):
+                    said = self.told(error)
+                    raise Unsure(said.code, said.message, fix=said.fix) from error
+                raise
 
     async def write(self, work: Callable[[Connection], T], *, promised: bool = True) -> T:
         """Run work in the writer thread, in one transaction; unless it is no promise, it is then on disk."""
@@ -129,7 +178,15 @@ class Database:
         if self.is_sqlite:
             return await loop.run_in_executor(self._writer, self._write_kept, work, promised)
         # When PostgreSQL's commits are on disk is its administrator's setting.
-        return await loop.run_in_executor(self._writer, self.write_now, work)
+        return await loop.run_in_executor(self._writer, self._write_together, work)
+
+    def _write_together(self, work: Callable[[Connection], T]) -> T:
+        self._connections.check()
+        try:
+            with self._transaction(_BEGIN_WRITING) as connection:
+                return work(connection)
+        except database_errors() as error:
+            raise self.told(error) from error
 
     def _write_kept(self, work: Callable[[Connection], T], promised: bool) -> T:
         """Run work in the writer thread on its own connection, which costs less than taking one each time."""
@@ -188,7 +245,7 @@ class Database:
 
     def writing(self) -> contextlib.AbstractContextManager[Connection]:
         """Begin a transaction that writes, with a connection for statements."""
-        return _standing_in(self.file.transaction(writes=True)) if self.is_sqlite else self.engine.begin()
+        return _standing_in(self.file.transaction(writes=True)) if self.is_sqlite else self._lifted(self.engine)
 
     def check(self) -> None:
         """Connect once; raise a sentence that says what is wrong with the address or the file."""

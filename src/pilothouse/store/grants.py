@@ -67,13 +67,13 @@ def standing(connection: Connection, owner: str, conversation_id: str | None, br
 
 def use(connection: Connection, grant_id: str, at: float) -> bool:
     """Count one use; False when the permission does not stand at that time."""
-    return _USE.run(connection, {"id": grant_id, "at": at}) == 1
+    return _USE.count(connection, {"id": grant_id, "at": at}) == 1
 
 
 def revoke(connection: Connection, owner: str, grant_id: str) -> None:
     """Withdraw a permission; one that was withdrawn before stays so."""
     values: dict[str, object] = {"id": grant_id, "owner": owner}
-    if _REVOKE.run(connection, values | {"at": time.time()}) == 0 and _EXISTS.first(connection, values) is None:
+    if _REVOKE.count(connection, values | {"at": time.time()}) == 0 and _EXISTS.first(connection, values) is None:
         raise PilothouseError("not_found", "There is no such permission.")
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import psycopg
 
 from pilothouse.store.connections import Connections, hang_up
-from pilothouse.store.postgres import line_to
+from pilothouse.store.postgres import limit, line_to
 from pilothouse.types import limits
 
 _log = logging.getLogger(__name__)
@@ -78,6 +78,7 @@ class HealthCheck:
         try:
             if self._connection is None:
                 self._connection = await psycopg.AsyncConnection.connect(self._line, autocommit=True)
+                await limit(self._connection)
             await self._connection.execute("SELECT 1")
         except psycopg.errors.ConnectionTimeout:
             return False

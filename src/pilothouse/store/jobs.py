@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pilothouse.store import rows
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.types.json import encode
-from pilothouse.types.queue import GO_ON, queue_of
+from pilothouse.types.queue import AT, GO_ON, MESSAGES, queue_of
 from pilothouse.types.runs import Run
 
 # The run that was queued first, of each of these conversations that has no job waiting already. Whoever takes that one
@@ -37,10 +37,20 @@ _FORGOTTEN = Statement(
     "AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.conversation_id = r.conversation_id AND o.branch = r.branch "
     "AND o.status IN ('running', 'waiting', 'interrupted')) LIMIT 500"
 )
-_LEFT_BEHIND = Statement("DELETE FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = :worker")
+# Also by the conversations whose runs it held: a process of an earlier release had no name in the queue.
+_LEFT_BEHIND = Statement(
+    "DELETE FROM procrastinate_jobs WHERE status = 'doing' AND (worker_id = :worker OR lock = ANY(:locks))"
+)
 _NOBODYS = Statement(
     "DELETE FROM procrastinate_jobs WHERE status = 'doing' AND (worker_id IS NULL OR worker_id IN "
     "(SELECT id FROM procrastinate_workers WHERE last_heartbeat < now() - make_interval(secs => :seconds)))"
+)
+
+
+# What only one process could do, and that one is gone.
+_RELEASE = Statement(
+    "UPDATE procrastinate_jobs SET queue_name = :queue, args = args - 'declined' WHERE status = 'todo' "
+    "AND queue_name LIKE :placed AND substr(queue_name, :after) NOT IN (SELECT id FROM processes)"
 )
 
 
@@ -64,15 +74,20 @@ def defer_forgotten(connection: Connection, before: float) -> None:
         defer(connection, forgotten)
 
 
-def drop_of(connection: Connection, worker: int | None) -> None:
-    """Remove the jobs that a worker had taken; it is dead, and what it leaves has new ones."""
-    if worker is not None:
-        _LEFT_BEHIND.run(connection, {"worker": worker})
+def drop_of(connection: Connection, worker: int | None, held: Sequence[Run]) -> None:
+    """Remove the jobs that a worker had taken, and those of runs it held: it is dead, and they get new ones."""
+    locks = [lock for run in held for lock in (run.conversation_id, f"{run.conversation_id}/{run.id}")]
+    _LEFT_BEHIND.run(connection, {"worker": worker, "locks": locks})
 
 
 def drop_nobodys(connection: Connection, seconds: float) -> None:
     """Remove the jobs of workers that are gone, or said nothing for so long."""
     _NOBODYS.run(connection, {"seconds": seconds})
+
+
+def release_placed(connection: Connection) -> None:
+    """Let any process take what waits for one that is gone."""
+    _RELEASE.run(connection, {"queue": MESSAGES.name, "placed": f"{AT}%", "after": len(AT) + 1})
 
 
 def _runs(bodies: Sequence[bytes]) -> list[Run]:

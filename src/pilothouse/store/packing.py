@@ -175,7 +175,7 @@ def carry_out(connection: Connection, planned: Plan) -> None:
         _HOLD.run(connection, about)
     if planned.replace is not None:
         first, last, body, seal = planned.replace
-        if _REMOVE.run(connection, about | {"first": first, "last": last}) != last - first + 1:
+        if _REMOVE.count(connection, about | {"first": first, "last": last}) != last - first + 1:
             raise Overtaken
         _ADD.run(connection, about | {"last": last, "body": body, "chain": seal})
     pack = _MOVE_ITEM if connection.dialect.name == "sqlite" else _PACK_ITEM

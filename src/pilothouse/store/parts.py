@@ -23,6 +23,7 @@ _COPY = Statement(
     'SELECT :id, "index" + :first, :conversation_id, cut, kind, media_type, name, uri, is_text, size, body '
     "FROM parts WHERE item_id = :of"
 )
+_LEAVE_OUT = Statement('DELETE FROM parts WHERE item_id = :id AND "index" = :index')
 _DROP = Statement('DELETE FROM parts WHERE item_id = :id AND "index" >= :start')
 _OF_ITEM = Statement(
     'SELECT "index", kind, media_type, name, uri, size, cut, CASE WHEN is_text THEN body END '
@@ -49,10 +50,12 @@ def attach(connection: Connection, message: Item, parts: Sequence[Part]) -> None
     _add(connection, KeptResult(message.id, message.conversation_id, tuple(parts)))
 
 
-def copy(connection: Connection, of: str, message: Item, *, first: int) -> None:
-    """Keep for a message what came with another one, too, from a place on."""
+def copy(connection: Connection, of: str, message: Item, *, first: int, dropped: Sequence[int] = ()) -> None:
+    """Keep for a message what came with another one, too, from a place on; save what it does not take over."""
     values = {"of": of, "id": message.id, "conversation_id": message.conversation_id, "first": first}
     _COPY.run(connection, values)
+    for index in dropped:
+        _LEAVE_OUT.run(connection, {"id": message.id, "index": index + first})
 
 
 def repeat(connection: Connection, of: str, item_id: str, conversation_id: str) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import event as sa_event
 from pilothouse.store.connections import Connections
 from pilothouse.store.faults import alchemy_errors
 from pilothouse.store.nul_characters import clean_parameters
+from pilothouse.store.statements import one_by_one
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
@@ -35,13 +36,25 @@ _SESSION = {
     "lock_timeout": limits.DATABASE_LOCK,
     "statement_timeout": limits.DATABASE_STATEMENT,
     "idle_in_transaction_session_timeout": limits.DATABASE_IDLE,
+    # Since PostgreSQL 17.
+    "transaction_timeout": limits.DATABASE_TRANSACTION,
 }
+# For the server, which then notices by itself that a client is gone: in milliseconds, and in seconds as it wants them.
+_CLIENT_GONE = {
+    "client_connection_check_interval": str(int(limits.DATABASE_CLIENT_CHECK * 1000)),
+    "tcp_keepalives_idle": str(limits.DATABASE_KEEPALIVE),
+    "tcp_keepalives_interval": str(limits.DATABASE_KEEPALIVE_EVERY),
+    "tcp_keepalives_count": str(limits.DATABASE_KEEPALIVE_TRIES),
+    "tcp_user_timeout": str(_LINE["tcp_user_timeout"]),
+}
+_LIFTED_SINCE = (17,)
 
 # Not as options of the connection, which poolers refuse; and what the URL, the role, the database or the server's own
-# file says stays as it is.
+# file says stays as it is. A server on Windows can check no client.
 _LIMIT = (
     "SELECT set_config(s.name, v.value, false) FROM pg_settings s "
-    "JOIN unnest(%s::text[], %s::text[]) AS v(name, value) ON v.name = s.name WHERE s.source = 'default'"
+    "JOIN unnest(%s::text[], %s::text[]) AS v(name, value) ON v.name = s.name WHERE s.source = 'default' "
+    "AND NOT (s.name = 'client_connection_check_interval' AND version() ~* 'windows|mingw|visual|msvc')"
 )
 
 
@@ -83,9 +96,15 @@ def make_engine(url: str, pool_size: int, connections: Connections) -> sa.Engine
     sa_event.listen(engine, "do_connect", lambda *_how: connections.check())
     sa_event.listen(engine, "connect", _limit)
     sa_event.listen(engine, "before_cursor_execute", clean_parameters, retval=True)
+    sa_event.listen(engine, "before_cursor_execute", _wait_for_each)
     sa_event.listen(engine, "checkin", _used)
     sa_event.listen(engine, "checkout", lambda connection, record, _proxy: _try(engine, connection, record))
     return engine
+
+
+def _wait_for_each(connection: sa.Connection, *_what: object) -> None:
+    """Have SQLAlchemy find the answer to what it executes: it looks for it at once."""
+    one_by_one(connection.connection.driver_connection)
 
 
 def _used(_connection: object, record: ConnectionPoolEntry) -> None:
@@ -102,24 +121,35 @@ def _try(engine: sa.Engine, connection: DBAPIConnection, record: ConnectionPoolE
         raise sa.exc.DisconnectionError from error
 
 
+def _limits() -> tuple[list[str], list[str]]:
+    values = {name: _milliseconds(seconds) for name, seconds in _SESSION.items()} | _CLIENT_GONE
+    return list(values), list(values.values())
+
+
 async def limit(connection: AsyncConnection[Any]) -> None:
     """Give a connection that is not one of the engine's all limits, too."""
-    values = [_milliseconds(seconds) for seconds in _SESSION.values()]
-    await connection.execute(_LIMIT, (list(_SESSION), values))
+    await connection.execute(_LIMIT, _limits())
 
 
 def _limit(connection: object, _record: object) -> None:
-    values = [_milliseconds(seconds) for seconds in _SESSION.values()]
-    connection.execute(_LIMIT, (list(_SESSION), values))  # type: ignore[attr-defined]
+    connection.execute(_LIMIT, _limits())  # type: ignore[attr-defined]
     # What a transaction sets ends with it, unless it is kept.
     connection.commit()  # type: ignore[attr-defined]
 
 
+def lift(connection: sa.Connection) -> None:
+    """Let this transaction take as long as it needs, such as a copy of everything; each statement has its limit."""
+    if (connection.dialect.server_version_info or ()) >= _LIFTED_SINCE:
+        connection.execute(sa.text("SET LOCAL transaction_timeout = 0"))
+
+
 def take_time(connection: sa.Connection, seconds: float, *, locks: bool = False) -> None:
     """Let the statements of this transaction take longer than those of the daily work; `locks` too."""
-    for name in _SESSION if locks else ("statement_timeout",):
+    for name in _SESSION if locks else ("statement_timeout", "transaction_timeout"):
+        # Of those that this server has.
         connection.execute(
-            sa.text("SELECT set_config(:name, :value, true)"), {"name": name, "value": _milliseconds(seconds)}
+            sa.text("SELECT set_config(name, :value, true) FROM pg_settings WHERE name = :name"),
+            {"name": name, "value": _milliseconds(seconds)},
         )
 
 

@@ -1,40 +1,88 @@
 """Tells other processes on the same PostgreSQL which conversations changed, and hears the same from them.
 
-Only names travel; whoever is woken reads the store. A lost message heals at the reader's next look.
+Of what is kept only names travel; whoever is woken reads the store. A lost message heals at the reader's next look.
+Text that streams travels itself, before it is kept, to processes that said that someone there reads the conversation.
+What is lost or too long of it comes with what is kept.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 import psycopg
 
 from pilothouse.store.connections import Connections
-from pilothouse.store.postgres import line_to
+from pilothouse.store.postgres import limit, line_to
 from pilothouse.types import limits
 from pilothouse.types.feed import FeedEvent
 
 _log = logging.getLogger(__name__)
 _CHANNEL = "pilothouse"
+# One of its own: an earlier version, which knows nothing of it, may be at work beside this one.
+_LIVE_CHANNEL = "pilothouse_live"
 # PostgreSQL takes 8,000 bytes in one notification; an id has 28.
 _IDS_PER_NOTE = 200
+_NOTE_BYTES = 7_900
+# What stands around and between pieces.
+_AROUND = 80
+_TELL = "SELECT pg_notify(n.channel, n.payload) FROM unnest(%s::text[], %s::text[]) AS n(channel, payload)"
+
+
+class _Piece(msgspec.Struct, array_like=True):
+    """A piece of text on its way to readers, as it is sent to them."""
+
+    conversation_id: str
+    kind: str
+    json: msgspec.Raw
+
+
+class _LiveNote(msgspec.Struct, omit_defaults=True):
+    """What processes tell each other of text that streams."""
+
+    # Conversations that someone reads there.
+    reading: tuple[str, ...] = ()
+    pieces: tuple[_Piece, ...] = ()
+
+
 _ids = msgspec.json.Decoder(list[str])
+_live = msgspec.json.Decoder(_LiveNote)
+
+
+class Hearing(NamedTuple):
+    """What is done with what others tell."""
+
+    # A conversation changed, and: so may any have done.
+    woken: Callable[[str], None]
+    missed: Callable[[], None]
+    # A piece of text that is not kept yet.
+    live: Callable[[str, FeedEvent], None]
+    # Which conversations are read here.
+    read_here: Callable[[], Iterable[str]]
 
 
 class Wakeups:
-    """One connection that listens and tells."""
+    """One connection that listens, and one that tells."""
 
-    def __init__(
-        self, url: str, connections: Connections, woken: Callable[[str], None], missed: Callable[[], None]
-    ) -> None:
+    def __init__(self, url: str, connections: Connections, hearing: Hearing) -> None:
         self._line = line_to(url)
         self._connections = connections
-        self._woken = woken
-        self._missed = missed
+        self._hearing = hearing
         self._changed: set[str] = set()
+        # What is read here and others have not been told of.
+        self._reading: set[str] = set()
+        # Until when others want the text of a conversation, by our own clock.
+        self._wanted: dict[str, float] = {}
+        self._pieces: deque[_Piece] = deque()
+        self._bytes = 0
+        self._sent_live = 0.0
+        # The server's number of the connection that tells: what it said is no news here.
+        self._own = 0
         self._kick = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -43,6 +91,7 @@ class Wakeups:
         self._tasks = [
             asyncio.create_task(self._listen(), name="wakeups-listen"),
             asyncio.create_task(self._tell(), name="wakeups-tell"),
+            asyncio.create_task(self._remind(), name="wakeups-remind"),
         ]
 
     async def end(self) -> None:
@@ -53,34 +102,83 @@ class Wakeups:
             await asyncio.wait(self._tasks)
 
     def heard(self, conversation_id: str, events: Sequence[FeedEvent]) -> None:
-        """Note that events of a conversation were kept; others hear of it within moments."""
+        """Note what happened in a conversation here; others hear of it within moments."""
         if events and events[0].seq:
             self._changed.add(conversation_id)
+            self._kick.set()
+        elif conversation_id in self._wanted:
+            for event in events:
+                self._share(conversation_id, event)
+
+    def read(self, conversation_id: str) -> None:
+        """Note that someone begins to read a conversation here, and wants its text as it comes."""
+        self._reading.add(conversation_id)
+        self._kick.set()
+
+    def _share(self, conversation_id: str, event: FeedEvent) -> None:
+        size = len(event.json) + _AROUND
+        # What is left out comes with what is kept: no process holds more for others than this.
+        if event.kind == "item.delta" and size <= _NOTE_BYTES and self._bytes + size <= limits.LIVE_SHARED_BYTES:
+            self._pieces.append(_Piece(conversation_id, event.kind, msgspec.Raw(event.json)))
+            self._bytes += size
             self._kick.set()
 
     async def _connect(self) -> psycopg.AsyncConnection[tuple[object, ...]]:
         connection = await psycopg.AsyncConnection.connect(self._line, autocommit=True)
         self._connections.add(connection)
+        await limit(connection)
         return connection
+
+    # --- listening ---
 
     async def _listen(self) -> None:
         while True:
             try:
                 async with await self._connect() as connection:
                     await connection.execute(f"LISTEN {_CHANNEL}")
-                    self._missed()
+                    await connection.execute(f"LISTEN {_LIVE_CHANNEL}")
+                    self._hearing.missed()
                     async for note in connection.notifies():
-                        if note.pid != connection.info.backend_pid:
-                            for conversation_id in _ids.decode(note.payload):
-                                self._woken(conversation_id)
+                        if note.pid != self._own:
+                            self._hear(note)
             except psycopg.Error as error:
                 _log.warning("listening for changes failed: %s", type(error).__name__)
                 await asyncio.sleep(limits.STORE_RETRY)
+
+    def _hear(self, note: psycopg.Notify) -> None:
+        try:
+            if note.channel == _CHANNEL:
+                for conversation_id in _ids.decode(note.payload):
+                    self._hearing.woken(conversation_id)
+            else:
+                self._hear_live(_live.decode(note.payload))
+        except msgspec.MsgspecError:
+            # Of a version that says it in another way, or from someone else.
+            _log.debug("a note on %s could not be read", note.channel)
+
+    def _hear_live(self, said: _LiveNote) -> None:
+        now = time.monotonic()
+        if said.reading:
+            self._wanted = {key: end for key, end in self._wanted.items() if end > now}
+            self._wanted |= dict.fromkeys(said.reading, now + limits.LIVE_WANTED)
+        for piece in said.pieces:
+            self._hearing.live(piece.conversation_id, FeedEvent(0, piece.kind, bytes(piece.json)))
+
+    # --- telling ---
+
+    async def _remind(self) -> None:
+        """Say again and again what is read here, so that who comes later knows, and who died is forgotten."""
+        while True:
+            await asyncio.sleep(limits.LIVE_REMIND)
+            self._reading.update(self._hearing.read_here())
+            if self._reading:
+                self._kick.set()
 
     async def _tell(self) -> None:
         while True:
             try:
                 async with await self._connect() as connection:
+                    self._own = connection.info.backend_pid
                     await self._tell_on(connection)
             except psycopg.Error as error:
                 _log.warning("telling others of changes failed: %s", type(error).__name__)
@@ -92,7 +190,41 @@ class Wakeups:
             # Gathered for a moment: one note can name many conversations.
             await asyncio.sleep(limits.WAKEUP_GATHER)
             self._kick.clear()
-            ids = [self._changed.pop() for _ in range(len(self._changed))]
-            for start in range(0, len(ids), _IDS_PER_NOTE):
-                payload = msgspec.json.encode(ids[start : start + _IDS_PER_NOTE]).decode()
-                await connection.execute("SELECT pg_notify(%s, %s)", (_CHANNEL, payload))
+            notes = [*self._notes()]
+            if notes:
+                await connection.execute(_TELL, ([channel for channel, _ in notes], [said for _, said in notes]))
+
+    def _notes(self) -> Iterator[tuple[str, str]]:
+        """Take what is to be told, in notes that PostgreSQL takes."""
+        for ids in _parts(self._changed):
+            yield _CHANNEL, msgspec.json.encode(ids).decode()
+        for ids in _parts(self._reading):
+            yield _LIVE_CHANNEL, msgspec.json.encode(_LiveNote(reading=ids)).decode()
+        if not self._pieces:
+            return
+        left = self._sent_live + limits.LIVE_GATHER - time.monotonic()
+        if left > 0:
+            asyncio.get_running_loop().call_later(left, self._kick.set)
+            return
+        self._sent_live = time.monotonic()
+        while self._pieces:
+            yield _LIVE_CHANNEL, msgspec.json.encode(_LiveNote(pieces=self._next_pieces())).decode()
+
+    def _next_pieces(self) -> tuple[_Piece, ...]:
+        pieces: list[_Piece] = []
+        room = _NOTE_BYTES
+        while self._pieces and (not pieces or _size(self._pieces[0]) <= room):
+            pieces.append(self._pieces.popleft())
+            room -= _size(pieces[-1])
+            self._bytes -= _size(pieces[-1])
+        return tuple(pieces)
+
+
+def _size(piece: _Piece) -> int:
+    return len(bytes(piece.json)) + _AROUND
+
+
+def _parts(names: set[str]) -> Iterator[tuple[str, ...]]:
+    """Take names out of a set, as many at a time as one note can have."""
+    while names:
+        yield tuple(names.pop() for _ in range(min(len(names), _IDS_PER_NOTE)))

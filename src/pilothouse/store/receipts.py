@@ -71,7 +71,7 @@ def keep(connection: Connection, posting: Posting, accepted: MessageAccepted, at
     """Keep what is answered; False when another process has just used the key."""
     kept = _Receipt(**msgspec.structs.asdict(accepted), digest=posting.digest)
     values = {"owner": posting.run.owner, "key": posting.idempotency_key, "body": encode(kept), "at": at}
-    return posting.idempotency_key is None or _KEEP.run(connection, values) > 0
+    return posting.idempotency_key is None or _KEEP.count(connection, values) > 0
 
 
 def _refused(message: str) -> PilothouseError:

@@ -203,12 +203,13 @@ def _placed(connection: Connection, hit: SearchHit) -> SearchHit:
     if not found:
         return hit
     branch, chosen, branches, body = found[0]
-    hidden = is_hidden(rows.kept_item(body))
+    item = rows.kept_item(body)
+    hit = msgspec.structs.replace(hit, hidden=is_hidden(item), position=item.position)
     if not branches:
-        return msgspec.structs.replace(hit, hidden=hidden) if hidden else hit
+        return hit
     asked = {"id": hit.conversation_id, "branch": chosen, "most": sys.maxsize, "item": hit.item_id}
     off_path = _ON_PATH.first(connection, asked) is None
-    return msgspec.structs.replace(hit, branch=branch, off_path=off_path, hidden=hidden)
+    return msgspec.structs.replace(hit, branch=branch, off_path=off_path)
 
 
 def _parts(query: str) -> dict[str, object]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from pilothouse.store.nul_characters import cleaned_values
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 # A connection to either database; SQLAlchemy is imported only where more of it is needed than its name.
 Connection: TypeAlias = "sa.Connection"
 Values = Mapping[str, object]
-# Connections on which statements are sent without waiting for each.
-_together: WeakSet[Any] = WeakSet()
+# Connections on which statements are sent without waiting for each, and what ends that.
+_together: WeakKeyDictionary[Any, ExitStack] = WeakKeyDictionary()
 
 
 @contextmanager
@@ -26,25 +26,32 @@ def together(connection: Connection) -> Iterator[None]:
 
     Each still sees what those before it did. Over a network that is a round trip or two instead of one for each.
     """
-    if connection.dialect.name == "sqlite":
+    if connection.dialect.name == "sqlite" or (driver := _driver(connection)) in _together:
         yield
         return
     # Imported where there is such a connection already.
     import psycopg
     import sqlalchemy as sa
 
-    driver: Any = connection.connection.driver_connection
-    _together.add(driver)
     try:
-        with driver.pipeline():
+        with ExitStack() as stack:
+            stack.enter_context(driver.pipeline())
+            _together[driver] = stack
+            stack.callback(_together.pop, driver)
             yield
     except psycopg.Error as error:
         # As SQLAlchemy tells it, and does, when it executes a statement itself.
         if driver.closed:
             connection.invalidate(error)
-        raise sa.exc.DBAPIError.instance(None, None, error, psycopg.Error, dialect=connection.dialect) from error
-    finally:
-        _together.discard(driver)
+        raise sa.exc.DBAPIError.instance(
+            None, None, error, psycopg.Error, connection_invalidated=driver.closed, dialect=connection.dialect
+        ) from error
+
+
+def one_by_one(driver: object) -> None:
+    """Wait for each statement from now on: whoever executes the next one reads its answer in another way than ours."""
+    if (stack := _together.get(driver)) is not None:
+        stack.close()
 
 
 class Statement:
@@ -67,9 +74,18 @@ class Statement:
         """Execute it and return the first column of all rows."""
         return [row[0] for row in self._run(connection, values).fetchall()]
 
-    def run(self, connection: Connection, values: Values) -> int:
+    def run(self, connection: Connection, values: Values) -> None:
+        """Execute it."""
+        self._run(connection, values)
+
+    def count(self, connection: Connection, values: Values) -> int:
         """Execute it and return how many rows it changed."""
-        return int(self._run(connection, values).rowcount)
+        done = self._run(connection, values)
+        if connection.dialect.name != "sqlite" and (driver := _driver(connection)) in _together:
+            # Entering it once more waits for all answers.
+            with driver.pipeline():
+                pass
+        return int(done.rowcount)
 
     def many(self, connection: Connection, rows: Sequence[Values]) -> None:
         """Execute it for each of the rows."""

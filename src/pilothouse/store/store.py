@@ -26,7 +26,6 @@ from pilothouse.store import (
     run_list,
     search,
     search_backlog,
-    takeover,
     usage,
     usage_backlog,
     vacuum,
@@ -48,11 +47,14 @@ from pilothouse.types.items import Item
 from pilothouse.types.paging import Page
 from pilothouse.types.records import Settle
 from pilothouse.types.retention import Retention
+from pilothouse.types.runs import Run
 from pilothouse.types.scopes import Scope
 
 if TYPE_CHECKING:
     from pilothouse.types.branch_views import BranchNode
     from pilothouse.types.memories import Memory, MemoryCollection, MemoryFilter, MemoryPage
+    from pilothouse.types.processes import ProcessView
+    from pilothouse.types.runs import Run
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -97,11 +99,17 @@ def _writes(work: Callable[Concatenate[Connection, P], T], *, promised: bool = T
     return verb
 
 
-def _joins(unit: Callable[Concatenate[Transaction, P], T], *, promised: bool = True) -> _Verb[P, T]:
-    """Make a unit of work a verb that shares a transaction with others, and publishes what it wrote."""
+def _joins(
+    unit: Callable[Concatenate[Transaction, P], T], about: Callable[..., str] | None = None, *, promised: bool = True
+) -> _Verb[P, T]:
+    """Make a unit of work a verb that shares a transaction with others, and publishes what it wrote.
+
+    `about` tells the conversation that it is about, of what the unit is given.
+    """
 
     async def verb(self: Store, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._writer.write(lambda tx: unit(tx, *args, **kwargs), promised=promised)
+        key = about(*args) if about is not None else ""
+        return await self._writer.write(lambda tx: unit(tx, *args, **kwargs), promised=promised, key=key)
 
     return verb
 
@@ -119,24 +127,28 @@ class Store:
         self._publish = publish
         self._folder = folder
         self._writer = Writer(database, publish, executes_own=executes_own)
+        # The conversations of runs that were claimed here.
+        self._places: dict[str, str] = {}
         # Whoever signs in while the disk is full stays signed in until this process ends.
         self._unsaved_sessions: dict[str, tuple[str, float]] = {}
 
     # --- conversations ---
 
-    add_conversation = _joins(units.add_conversation)
+    add_conversation = _joins(units.add_conversation, lambda conversation: conversation.id)
     conversation = _looks(rows.owned_conversation)
     conversations = _looks(reading.conversations)
-    change_conversation = _joins(units.change_conversation)
+    change_conversation = _joins(units.change_conversation, lambda _owner, conversation_id, *_: conversation_id)
     purge = _joins(units.purge)
-    title = _joins(units.title)
+    title = _joins(units.title, lambda conversation, *_: conversation.id)
 
     # --- the timeline ---
 
     async def append(
         self, conversation_id: str, events: Sequence[Event], guard: Guard | None, *, promised: bool = True
     ) -> Sequence[Event]:
-        return await self._writer.write(lambda tx: tx.append(conversation_id, events, guard), promised=promised)
+        return await self._writer.write(
+            lambda tx: tx.append(conversation_id, events, guard), promised=promised, key=conversation_id
+        )
 
     events = _reads(reading.events)
     snapshot = _reads(reading.snapshot)
@@ -339,16 +351,32 @@ class Store:
     # --- runs ---
 
     run = _looks(rows.owned_run)
-    post_message = _joins(units.post_message)
-    post_messages = _joins(units.post_messages)
+    post_message = _joins(units.post_message, lambda posting: posting.item.conversation_id)
+    post_messages = _joins(units.post_messages, lambda postings: postings[0].item.conversation_id)
     admit = _looks(queue_limit.admit)
     receipt = _looks(receipts.receipt)
     accepted_together = _looks(receipts.together)
     # A claim that a power cut takes leaves the run in the queue, and whoever had it is gone. What it does
     # that must not be done twice, it promises first.
-    claim_next = _joins(units.claim_next, promised=False)
-    change_run = _joins(units.change_run)
-    settle_run = _joins(units.settle_run)
+    _claim_next = _joins(units.claim_next, lambda conversation_id, *_: conversation_id, promised=False)
+
+    async def claim_next(self, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
+        run = await self._claim_next(conversation_id, process, perhaps_held=perhaps_held)
+        if run is not None:
+            # Few are at work at once; of an older one the store finds it itself.
+            self._places[run.id] = conversation_id
+            while len(self._places) > limits.RUNS_PLACED:
+                del self._places[next(iter(self._places))]
+        return run
+
+    async def change_run(self, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
+        key = self._places.get(run_id, "")
+        return await self._writer.write(lambda tx: units.change_run(tx, run_id, change), key=key)
+
+    async def settle_run(self, run_id: str, rule: Settle) -> Run | None:
+        key = self._places.get(run_id, "")
+        return await self._writer.write(lambda tx: units.settle_run(tx, run_id, rule), key=key)
+
     runs_in = _looks(reading.runs_in)
     run_list = _looks(run_list.run_list)
     queued = _looks(reading.count_queued)
@@ -356,19 +384,29 @@ class Store:
 
     # --- processes ---
 
-    take_over = _joins(takeover.take_over)
-    processes = _looks(takeover.processes)
+    async def take_over(self, process: str, rule: Settle) -> Sequence[Run]:
+        # Few processes die.
+        from pilothouse.store import takeover
+
+        return await self._writer.write(lambda tx: takeover.take_over(tx, process, rule))
+
+    async def processes(self) -> Sequence[ProcessView]:
+        from pilothouse.store import takeover
+
+        return await self._database.look(takeover.processes)
 
     async def go_on_with_forgotten(self) -> None:
+        from pilothouse.store import takeover
+
         await self._database.write(takeover.go_on_with_forgotten)
 
     async def beat(self, process: str) -> None:
         values: dict[str, object] = {"id": process, "now": time.time()}
         # After a power cut nobody lives.
-        await self._database.write(lambda c: _BEAT.run(c, values) and None, promised=False)
+        await self._database.write(lambda c: _BEAT.run(c, values), promised=False)
 
     async def forget_process(self, process: str) -> None:
-        await self._database.write(lambda c: _FORGET_PROCESS.run(c, {"id": process}) and None)
+        await self._database.write(lambda c: _FORGET_PROCESS.run(c, {"id": process}))
 
     # --- sessions ---
 
@@ -395,7 +433,7 @@ class Store:
     async def end_session(self, token_hash: str) -> None:
         if self._unsaved_sessions.pop(token_hash, None) is not None:
             return
-        await self._database.write(lambda c: _END_SESSION.run(c, {"hash": token_hash}) and None)
+        await self._database.write(lambda c: _END_SESSION.run(c, {"hash": token_hash}))
 
     # --- housekeeping ---
 
@@ -404,7 +442,7 @@ class Store:
 
         now = time.time()
         before = {"before": now - limits.IDEMPOTENCY_DAYS * _DAY}
-        await self._database.write(lambda c: _FORGET_RECEIPTS.run(c, before) and None)
+        await self._database.write(lambda c: _FORGET_RECEIPTS.run(c, before))
         await self._database.write(lambda c: file_changes.forget(c, now - limits.UNDO_CHANGE_DAYS * _DAY))
         await self._database.write(usage.forget)
         await self._database.write(memories.forget)
@@ -424,8 +462,8 @@ class Store:
         gone = 0
         for one in view.leaving:
             # Two short steps for each, so that everyone hears of it and others write in between.
-            if await self._writer.write(partial(retention.take_away, leaving=one)):
-                gone += await self._writer.write(partial(retention.remove, conversation_id=one.id))
+            if await self._writer.write(partial(retention.take_away, leaving=one), key=one.id):
+                gone += await self._writer.write(partial(retention.remove, conversation_id=one.id), key=one.id)
                 days = (time.time() - one.updated_at) / _DAY
                 _log.info("removed conversation %s by the setting: %.0f days old, %d bytes", one.id, days, one.bytes)
         if gone:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-import msgspec
-
 from pilothouse.store import changes, rows
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
-from pilothouse.types.processes import ProcessAbout, ProcessView
+from pilothouse.types.processes import ProcessView, about_of
 from pilothouse.types.records import Settle
 from pilothouse.types.runs import Run
 
@@ -23,7 +21,6 @@ _PROCESSES = Statement(
     "SELECT id, seen_at, about FROM processes UNION SELECT DISTINCT process, 0.0, NULL FROM runs "
     "WHERE status = 'running' AND process IS NOT NULL AND process NOT IN (SELECT id FROM processes)"
 )
-_about = msgspec.json.Decoder(ProcessAbout)
 
 
 def take_over(tx: Transaction, process: str, rule: Settle) -> list[Run]:
@@ -34,17 +31,25 @@ def take_over(tx: Transaction, process: str, rule: Settle) -> list[Run]:
     held = [rows.run_decoder.decode(body) for body in _HELD.column(tx.connection, {"process": process})]
     if shared:
         tx.hold_all({run.conversation_id for run in held})
-        _drop_jobs(tx.connection, process)
+        _drop_jobs(tx.connection, process, held)
     taken = [changes.settle_run(tx, run.id, rule) for run in sorted(held, key=lambda run: (run.created_at, run.id))]
     _FORGET.run(tx.connection, {"process": process})
+    if shared:
+        _release(tx.connection)
     return [run for run in taken if run is not None]
 
 
-def _drop_jobs(connection: Connection, process: str) -> None:
+def _drop_jobs(connection: Connection, process: str, held: Sequence[Run]) -> None:
     from pilothouse.store import jobs
 
     about = about_of(_ABOUT.first(connection, {"process": process}))
-    jobs.drop_of(connection, about.worker if about is not None else None)
+    jobs.drop_of(connection, about.worker if about is not None else None, held)
+
+
+def _release(connection: Connection) -> None:
+    from pilothouse.store import jobs
+
+    jobs.release_placed(connection)
 
 
 def processes(connection: Connection) -> Sequence[ProcessView]:
@@ -54,17 +59,10 @@ def processes(connection: Connection) -> Sequence[ProcessView]:
     ]
 
 
-def about_of(text: str | None) -> ProcessAbout | None:
-    """Return what a process says of itself; nothing for one of another release whose words we do not know."""
-    try:
-        return _about.decode(text) if text is not None else None
-    except msgspec.MsgspecError:
-        return None
-
-
 def go_on_with_forgotten(connection: Connection) -> None:
     """Make jobs for what is queued and has none, and remove jobs of workers that are gone."""
     from pilothouse.store import jobs
 
     jobs.drop_nobodys(connection, limits.WORKER_QUIET)
+    jobs.release_placed(connection)
     jobs.defer_forgotten(connection, time.time() - limits.LEASE_DEAD)

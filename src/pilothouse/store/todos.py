@@ -46,10 +46,10 @@ def keep(
     conversation_id, branch = place_from(place)
     values: dict[str, object] = {"id": conversation_id, "body": encode(new), "at": new.updated_at}
     if branch:
-        replaced = _REPLACE_OF_BRANCH.run(tx.connection, values | {"before": instead_of, "branch": branch})
+        replaced = _REPLACE_OF_BRANCH.count(tx.connection, values | {"before": instead_of, "branch": branch})
     else:
-        replaced = _REPLACE.run(tx.connection, values | {"before": instead_of})
-    if not replaced and (branch or instead_of or not _ADD.run(tx.connection, values)):
+        replaced = _REPLACE.count(tx.connection, values | {"before": instead_of})
+    if not replaced and (branch or instead_of or not _ADD.count(tx.connection, values)):
         return False
     for event in recorded:
         tx.append(event.item.conversation_id, [event])

@@ -129,7 +129,7 @@ def change(tx: Transaction, owner: str, topic_id: str, name: str | None, descrip
 def delete(tx: Transaction, owner: str, topic_id: str) -> Topic:
     """Take every conversation out, deleted ones too, and remember which they were."""
     # First of all: whoever joins right now is waited for, and nobody joins after it.
-    if not _DELETE.run(tx.connection, {"id": topic_id, "owner": owner, "at": tx.now}):
+    if not _DELETE.count(tx.connection, {"id": topic_id, "owner": owner, "at": tx.now}):
         raise no_such_topic()
     members = _members(tx.connection, owner, topic_id)
     for member in members:

@@ -96,8 +96,9 @@ def create(connection: Connection) -> None:
         from pilothouse.store import schema, search, shared_tables, words
 
         schema.metadata.create_all(connection)
-        for statement in (*search.POSTGRESQL_TABLES, *words.POSTGRESQL_TABLES, *shared_tables.statements()):
-            connection.exec_driver_sql(statement.replace("%", "%%"))
+        for statement in (*search.POSTGRESQL_TABLES, *words.POSTGRESQL_TABLES):
+            connection.exec_driver_sql(statement)
+        shared_tables.make(connection)
         connection.exec_driver_sql(VERSION_TABLE)
     _SET_VERSION.run(connection, {"head": HEAD})
 

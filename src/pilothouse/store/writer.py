@@ -3,6 +3,9 @@
 A unit of work is a function of a transaction. Units of a group run one after the other; if one fails,
 the group is rolled back and each unit runs again on its own, so a refused unit never takes others down.
 One promise among them is enough for the whole group to be on disk before anyone hears of it.
+
+PostgreSQL has several groups side by side. Units of one conversation keep their order: none begins before those that
+came earlier are over. A unit that is not about one conversation has a transaction of its own, one after the other.
 """
 
 from __future__ import annotations
@@ -10,12 +13,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Collection, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar, cast
 
 import msgspec
 
 from pilothouse.store import fold, hash_chain
-from pilothouse.store.database import Database
+from pilothouse.store.database import Database, Unsure
 from pilothouse.store.statements import Connection, Statement, inserting, together
 from pilothouse.store.usage import Tallies
 from pilothouse.types import limits
@@ -41,6 +44,9 @@ _NEXT_GUARDED = Statement(f"{_COUNTED} AND {_HELD} {_BEFORE}")
 _BRANCH_OF_RUN = Statement("SELECT branch FROM runs WHERE id = :id")
 _HOLD = Statement("SELECT 1 FROM conversations WHERE id = :id FOR UPDATE")
 _HOLD_ALL = Statement("SELECT 1 FROM conversations WHERE id = ANY(:ids) ORDER BY id FOR UPDATE")
+_WAIT_SHORTLY = Statement("SELECT set_config('lock_timeout', :milliseconds, true)")
+# Deadlocks and the like: PostgreSQL undid the transaction so that others can go on.
+_UNDONE = "40"
 _INSERT_EVENT = inserting("events", "conversation_id", "seq", "kind", "item_id", "body", "chain")
 
 
@@ -163,12 +169,20 @@ Unit = Callable[[Transaction], T]
 _Written = tuple[list[object], list[tuple[str, list[FeedEvent]]]]
 
 
-class _Waiting(NamedTuple, Generic[T]):
+class _Waiting(Generic[T]):
     """A unit in the queue and who waits for it."""
 
-    unit: Unit[T]
-    future: asyncio.Future[T]
-    promised: bool
+    __slots__ = ("alone", "future", "key", "promised", "tries", "unit")
+
+    def __init__(self, unit: Unit[T], future: asyncio.Future[T], promised: bool, key: str) -> None:
+        self.unit = unit
+        self.future = future
+        self.promised = promised
+        # The conversation that it is about.
+        self.key = key
+        # Whether it shares a transaction with no other, and how often it was tried then.
+        self.alone = False
+        self.tries = 0
 
 
 class Writer:
@@ -180,49 +194,95 @@ class Writer:
         # Whether this process executes itself what it queues, as a command does that waits for its answer.
         self._executes_own = executes_own
         self._queue: list[_Waiting[object]] = []
-        self._task: asyncio.Task[None] | None = None
+        # Those at work, and the conversations that they write to.
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._busy: set[str] = set()
 
-    async def write(self, unit: Unit[T], *, promised: bool = True) -> T:
-        """Run a unit in the next group; return when it is on disk, unless it is no promise, and published."""
+    async def write(self, unit: Unit[T], *, promised: bool = True, key: str = "") -> T:
+        """Run a unit in one of the next groups; return when it is on disk, unless it is no promise, and published.
+
+        The key is the conversation that it is about, and no other.
+        """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.append(_Waiting(unit, future, promised))  # type: ignore[arg-type]
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._drain(), name="store-writer")
+        self._queue.append(_Waiting(unit, future, promised, key))  # type: ignore[arg-type]
+        self._begin()
         return await future
+
+    def _begin(self) -> None:
+        """Have one more at work, if there may be more."""
+        if self._queue and len(self._tasks) < self._database.writers:
+            self._tasks.add(asyncio.create_task(self._work(), name="store-writer"))
 
     async def flush(self) -> None:
         """Wait until everything queued so far is written or refused."""
-        while self._task is not None and not self._task.done():
-            await asyncio.wait([self._task])
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _work(self) -> None:
+        try:
+            await self._drain()
+        finally:
+            # Here, at once: what is queued before anyone else would do it begins another one.
+            self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def _drain(self) -> None:
-        while self._queue:
-            group, self._queue = self._queue[: limits.GROUP_COMMIT], self._queue[limits.GROUP_COMMIT :]
+        while group := self._take():
+            keys = {waiting.key for waiting in group}
+            self._busy |= keys
             try:
                 outcomes, published = await self._commit(group)
             except Exception as error:
-                if len(group) > 1:
-                    await self._one_by_one(group)
-                else:
-                    self._fail(group[0], error)
-                continue
-            self._deliver(group, outcomes, published)
-
-    async def _one_by_one(self, group: list[_Waiting[object]]) -> None:
-        for waiting in group:
-            try:
-                outcomes, published = await self._commit([waiting])
-            except Exception as error:
-                self._fail(waiting, error)
+                self._again(group, error)
             else:
-                self._deliver([waiting], outcomes, published)
+                self._deliver(group, outcomes, published)
+            finally:
+                self._busy -= keys
+
+    def _take(self) -> list[_Waiting[object]]:
+        """Take the next group: what is first, and what may go with it."""
+        if self._database.writers == 1:
+            # What failed together with others is before all that never did.
+            count = 1 if self._queue and self._queue[0].alone else limits.GROUP_COMMIT
+            group, self._queue = self._queue[:count], self._queue[count:]
+            return group
+        # Shared out among all who write, also those who are at work now.
+        most = min(-(-len(self._queue) // self._database.writers), limits.GROUP_COMMIT)
+        group, rest, held = [], [], set(self._busy)
+        for waiting in self._queue:
+            if waiting.key not in held and len(group) < most and _goes_with(waiting, group):
+                group.append(waiting)
+            else:
+                # What comes after it in its conversation stays after it.
+                held.add(waiting.key)
+                rest.append(waiting)
+        self._queue = rest
+        return group
+
+    def _again(self, group: list[_Waiting[object]], error: Exception) -> None:
+        """Have each of a group that failed run on its own, before all others; one that did so is refused."""
+        if isinstance(error, Unsure) or (len(group) == 1 and not _may_repeat(group[0], error)):
+            for waiting in group:
+                self._fail(waiting, error)
+            return
+        for waiting in group:
+            waiting.tries += waiting.alone
+            waiting.alone = True
+        self._queue[:0] = group
+        self._begin()
 
     async def _commit(self, group: list[_Waiting[object]]) -> _Written:
         promised = any(waiting.promised for waiting in group)
-        return await self._database.write(lambda connection: self._run_all(connection, group), promised=promised)
+        return await self._database.write(lambda connection: self._run_group(connection, group), promised=promised)
+
+    def _run_group(self, connection: Connection, group: list[_Waiting[object]]) -> _Written:
+        if len(group) > 1 and self._database.writers > 1:
+            _WAIT_SHORTLY.run(connection, {"milliseconds": str(int(limits.DATABASE_LOCK_SHARED * 1000))})
+        return self._run_all(connection, group)
 
     def _run_all(self, connection: Connection, group: list[_Waiting[object]]) -> _Written:
         transaction = Transaction(connection)
+        # All at once, and in one order, however they came.
+        transaction.hold_all({waiting.key for waiting in group if waiting.key})
         outcomes = [waiting.unit(transaction) for waiting in group]
         transaction.flush()
         transaction.tallies.write(connection)
@@ -255,3 +315,14 @@ class Writer:
     def _fail(waiting: _Waiting[object], error: Exception) -> None:
         if not waiting.future.done():
             waiting.future.set_exception(error)
+
+
+def _goes_with(waiting: _Waiting[object], group: list[_Waiting[object]]) -> bool:
+    """Return whether a unit may share a transaction with others, or begins one."""
+    return not group or not (waiting.alone or group[0].alone or not waiting.key or not group[0].key)
+
+
+def _may_repeat(waiting: _Waiting[object], error: Exception) -> bool:
+    """Return whether a unit that failed by itself is tried again: another was in its way, and nothing of it is kept."""
+    state = getattr(getattr(error.__cause__, "orig", None), "sqlstate", None) or ""
+    return waiting.tries < limits.WRITE_AGAIN and state.startswith(_UNDONE)

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
@@ -23,6 +23,9 @@ from pilothouse.types.feed import FeedEvent, Lagged
 from pilothouse.types.host import FeedBatch, ListChange
 from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.records import Records
+
+if TYPE_CHECKING:
+    from pilothouse.timeline.remote_text import RemoteText
 
 
 class Tail(Protocol):
@@ -183,10 +186,21 @@ class Feed:
         self._watchers: set[_Watcher] = set()
         self._notices: dict[str, NoticeFrame] = {}
         self._hearers: list[Callable[[str, Sequence[FeedEvent]], None]] = []
+        # Who wants to know what is read here, and of what is read the text that other processes stream.
+        self._askers: list[Callable[[str], None]] = []
+        self._remote: dict[str, RemoteText] = {}
 
     def subscribe(self, hear: Callable[[str, Sequence[FeedEvent]], None]) -> None:
         """Let someone of this process hear everything on its way to readers; what is not kept has no number."""
         self._hearers.append(hear)
+
+    def subscribe_reading(self, begun: Callable[[str], None]) -> None:
+        """Let someone know when a conversation begins to be read here, who may have its text from other processes."""
+        self._askers.append(begun)
+
+    def read_here(self) -> Sequence[str]:
+        """Return the conversations that someone reads here as they are written."""
+        return list(self._remote)
 
     # --- writing ---
 
@@ -221,6 +235,14 @@ class Feed:
         for reader in self._readers.get(conversation_id, ()):
             if reader.live and not reader.kept_only:
                 reader.offer(event)
+
+    def live_elsewhere(self, conversation_id: str, event: FeedEvent) -> None:
+        """Send readers here what another process sends to its own."""
+        remote = self._remote.get(conversation_id)
+        if remote is not None and remote.hear(event):
+            for reader in self._readers.get(conversation_id, ()):
+                if reader.live and not reader.kept_only:
+                    reader.offer(event)
 
     def is_read(self, conversation_id: str) -> bool:
         """Return whether anyone reads a conversation here."""
@@ -264,19 +286,50 @@ class Feed:
         if last is not None and after > last:
             raise Lagged
         reader = _Reader(after, kept_only)
-        self._readers[conversation_id].add(reader)
+        self._begin_reading(conversation_id, reader)
         try:
             while True:
                 async for page in self._missed(records, conversation_id, reader):
                     yield page
-                tails = self._tails.get(conversation_id, ()) if not kept_only else ()
-                reader.go_live([event for tail in tails for event in tail.unsaved()])
+                reader.go_live(self._unsaved(conversation_id) if not kept_only else ())
                 while reader.live or reader.queue or reader.lagged:
                     yield await reader.take()
         finally:
-            self._readers[conversation_id].discard(reader)
-            if not self._readers[conversation_id]:
-                del self._readers[conversation_id]
+            self._end_reading(conversation_id, reader)
+
+    def _begin_reading(self, conversation_id: str, reader: _Reader) -> None:
+        self._readers[conversation_id].add(reader)
+        if self._askers and not reader.kept_only and conversation_id not in self._remote:
+            # Imported only where there are other processes.
+            from pilothouse.timeline.remote_text import RemoteText  # noqa: PLC0415
+
+            self._remote[conversation_id] = RemoteText()
+            for ask in self._askers:
+                ask(conversation_id)
+
+    def _end_reading(self, conversation_id: str, reader: _Reader) -> None:
+        readers = self._readers[conversation_id]
+        readers.discard(reader)
+        if all(other.kept_only for other in readers):
+            self._remote.pop(conversation_id, None)
+        if not readers:
+            del self._readers[conversation_id]
+
+    def _unsaved(self, conversation_id: str) -> list[FeedEvent]:
+        """Return what was sent live and is not kept yet, here and elsewhere."""
+        unsaved = [event for tail in self._tails.get(conversation_id, ()) for event in tail.unsaved()]
+        remote = self._remote.get(conversation_id)
+        return unsaved if remote is None else [*unsaved, *remote.unsaved()]
+
+    def _saw(self, conversation_id: str, reader: _Reader, page: Sequence[FeedEvent]) -> None:
+        """Count what a reader got from the store; what follows it elsewhere is for readers who have it, too."""
+        reader.caught_up(page)
+        remote = self._remote.get(conversation_id)
+        if remote is not None and not reader.kept_only:
+            remote.see(page)
+            for other in self._readers[conversation_id]:
+                if other.cursor < reader.cursor:
+                    other.fall_back()
 
     async def _missed(self, records: Records, conversation_id: str, reader: _Reader) -> AsyncGenerator[FeedBatch, None]:
         """Yield what the store has beyond the reader, until nothing came while asking; wait out one that is away."""
@@ -297,7 +350,7 @@ class Feed:
                 store_is_well(self)
                 waited = False
             if page:
-                reader.caught_up(page)
+                self._saw(conversation_id, reader, page)
                 yield page
             if _is_last(page) and not reader.behind:
                 return

@@ -128,8 +128,11 @@ class NewMessage(Body, frozen=True):
     # The message that it takes the place of, or the run after which it goes on, in a new branch.
     instead_of: str | None = None
     after: str | None = None
-    # Of an edited message: whether what was attached to it stays.
+    # Of an edited message: whether what was attached to it stays, and what of that does not: pictures by the index of
+    # their part, documents by id.
     keep_attachments: bool = True
+    drop_pictures: tuple[int, ...] = ()
+    drop_documents: tuple[str, ...] = ()
     # Of a message that makes a branch: what becomes of answers at work that it leaves behind.
     when_busy: WhenBusy = "finish"
 
@@ -266,6 +269,8 @@ class SearchHit(Frozen, frozen=True):
     # The branch in which it stands, and whether that is off the path that was chosen last: to see it, choose it.
     branch: int = 0
     off_path: bool = False
+    # Where it stands in the log: who shows another path than the chosen one finds by it whether it is on that.
+    position: int = 0
     # Whether the person hid it from models.
     hidden: bool = False
 

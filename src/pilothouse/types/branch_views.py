@@ -34,6 +34,9 @@ class BranchNode(Frozen, frozen=True):
     # Of its newest run.
     status: RunStatus
     model: str = ""
+    # The message after which it leaves its parent, and how that begins; nothing where it begins before the first one.
+    left_after: str | None = None
+    left_words: str = ""
 
 
 class BranchTree(Frozen, frozen=True):

@@ -454,6 +454,9 @@ class Secrets(Protocol):
     def confirm(self, name: str, origin: str) -> None:
         """Bind a secret to another origin, because the person said so."""
 
+    def settle(self, name: str, value: str, origin: str) -> str:
+        """Return the secret of this name; the value given becomes it if there is none, for every process alike."""
+
 
 Content_co = TypeVar("Content_co", covariant=True)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from pilothouse.types.json import Frozen
 
 ProcessRole = Literal["server", "web", "worker", "heir", "once"]
@@ -21,6 +23,8 @@ class ProcessAbout(Frozen, frozen=True):
     host: str = ""
     version: str = ""
     started_at: float = 0.0
+    # The conversations whose terminals and background commands run in it.
+    terminals: tuple[str, ...] = ()
     # What the queue calls it; a process that takes no jobs has none.
     worker: int | None = None
 
@@ -31,3 +35,11 @@ class ProcessView(Frozen, frozen=True):
     id: str
     seen_at: float
     about: ProcessAbout | None = None
+
+
+def about_of(text: str | None) -> ProcessAbout | None:
+    """Return what a process says of itself; nothing for one of another release whose words we do not know."""
+    try:
+        return msgspec.json.decode(text, type=ProcessAbout) if text is not None else None
+    except msgspec.MsgspecError:
+        return None

@@ -23,6 +23,15 @@ MESSAGES = Queue("messages", 10)
 TASKS = Queue("tasks", 0)
 
 
+# What begins the name of the queue of one process alone.
+AT = "at "
+
+
+def queue_at(process: str) -> str:
+    """Return the queue that only one process takes from: for what can be done nowhere else."""
+    return f"{AT}{process}"
+
+
 def queue_of(options: RunOptions) -> Queue:
     """Return where a run waits."""
     return TASKS if options.unattended else MESSAGES

@@ -30,7 +30,6 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.operations import RunList
 from pilothouse.types.paging import Page
 from pilothouse.types.ports import Part
-from pilothouse.types.processes import ProcessView
 from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run, RunStatus
 from pilothouse.types.todos import TodoList
@@ -39,6 +38,7 @@ from pilothouse.types.usage import DaySpending, RequestUsage, UsageRows, Used
 
 if TYPE_CHECKING:
     from pilothouse.types.branch_views import BranchNode
+    from pilothouse.types.processes import ProcessView
 
 
 class QueueLimits(msgspec.Struct, frozen=True):
@@ -65,8 +65,9 @@ class Posting(msgspec.Struct, frozen=True):
     branch: int | None = None
     # Where it begins a branch of its own instead.
     fork: ForkWish | None = None
-    # The message whose attachments it has, too.
+    # The message whose attachments it has, too, and the indexes of those that it has not.
     attachments_of: str | None = None
+    attachments_dropped: tuple[int, ...] = ()
 
 
 class Leaving(msgspec.Struct, frozen=True):

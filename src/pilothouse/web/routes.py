@@ -39,7 +39,7 @@ async def end_session(call: Call[None, NoQuery]) -> Reply:
 
 async def new_link(call: Call[None, NoQuery]) -> Link:
     """Make another link that opens the page once."""
-    return Link(url=call.access.new_link(call.headers["host"]))
+    return Link(url=await call.access.new_link(call.headers["host"]))
 
 
 async def page_socket(call: Call[None, NoQuery]) -> None:

@@ -25,7 +25,7 @@ from pilothouse.web.built_page import PAGE_FOLDER, load_page
 from pilothouse.web.http_protocol import HTTP_PROTOCOL
 from pilothouse.web.listening import WILDCARDS, Listener
 from pilothouse.web.origins import Origins, parse_host
-from pilothouse.web.sessions import Access
+from pilothouse.web.sessions import Access, Door
 from pilothouse.web.signals import Stop
 from pilothouse.web.watchdog import watching
 
@@ -53,6 +53,8 @@ class ServerOptions:
     metrics_token: str = field(default="", repr=False)
     # PILOTHOUSE_ALLOWED_HOSTS: further names this server answers to, behind a proxy for example.
     allowed_hosts: tuple[str, ...] = ()
+    # What other servers of the same installation share; None where there are none.
+    door: Door | None = None
     page: Path = PAGE_FOLDER
     # Ends what is at work; who looks on meanwhile sees it end.
     drain: Callable[[], Awaitable[None]] | None = None
@@ -68,6 +70,7 @@ class ServerOptions:
         *,
         drain: Callable[[], Awaitable[None]] | None = None,
         probes_only: bool = False,
+        door: Door | None = None,
     ) -> ServerOptions:
         """Return the options that the environment sets."""
         names = os.environ.get("PILOTHOUSE_ALLOWED_HOSTS", "").replace(",", " ").split()
@@ -80,6 +83,7 @@ class ServerOptions:
             drain=drain,
             probes_only=probes_only,
             on_ready=on_ready,
+            door=door,
         )
 
 
@@ -97,14 +101,16 @@ async def serve(host: HostService, listener: Listener, options: ServerOptions, s
         origins = _origins(listener, options)
         local_token = options.local_token or secrets.token_urlsafe(32)
         tokens = tuple(filter(None, (options.token, local_token)))
-        access = Access(host.sessions, port=listener.port, tokens=tokens, secure=listener.tls is not None)
+        secure = listener.tls is not None
+        access = Access(host.sessions, port=listener.port, tokens=tokens, secure=secure, door=options.door)
         app = _app(host, access, origins, options)
         server = _Server(_configure(app, listener))
         serving = asyncio.ensure_future(server.serve(sockets=[listener.socket]))
         try:
             await _started(server, serving)
             async with _address(options.home, _address_of(listener, local_token)):
-                options.on_ready(Ready(listener.url, access.new_link(listener.authority), listener.note))
+                link = await access.new_link(listener.authority)
+                options.on_ready(Ready(listener.url, link, listener.note))
                 await _first(serving, asyncio.ensure_future(stop.wait()))
                 # A balancer sends nothing new from here on, and whoever reads an answer sees its end.
                 host.begin_draining()

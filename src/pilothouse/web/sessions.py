@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pilothouse.host.sessions import Sessions
 from pilothouse.types import limits
@@ -54,6 +54,47 @@ def digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
+class Door(Protocol):
+    """What all servers of an installation have in common: what browsers sign, and the codes that let one in once."""
+
+    @property
+    def start(self) -> str:
+        """Return what a browser's key signs; known to anyone, and another one after nobody was there."""
+
+    @property
+    def name(self) -> str:
+        """Return what tells this installation's cookies from those of others on the machine."""
+
+    async def add(self, code: str) -> None:
+        """Keep the digest of a code, for a few minutes; the oldest make room."""
+
+    async def take(self, code: str) -> bool:
+        """Return whether a code with this digest is good, once."""
+
+
+class OwnDoor:
+    """The door of one server, in its memory; implements the protocol `Door`."""
+
+    def __init__(self, port: int, clock: Callable[[], float] = time.monotonic) -> None:
+        # Made anew by each process.
+        self.start = secrets.token_urlsafe(16)
+        # Cookies do not know ports: without it in the name two servers on one machine would share one.
+        self.name = str(port)
+        self._clock = clock
+        self._codes: dict[str, float] = {}
+
+    async def add(self, code: str) -> None:
+        now = self._clock()
+        self._codes = {code: until for code, until in self._codes.items() if until > now}
+        if len(self._codes) >= limits.OPEN_CODES:
+            self._codes.pop(next(iter(self._codes)))
+        self._codes[code] = now + limits.ONE_TIME_CODE_SECONDS
+
+    async def take(self, code: str) -> bool:
+        until = self._codes.pop(code, None)
+        return until is not None and until > self._clock()
+
+
 class Access:
     """Decides whether a token is good, and makes links that hand one over once."""
 
@@ -65,57 +106,54 @@ class Access:
         tokens: tuple[str, ...] = (),
         secure: bool = False,
         clock: Callable[[], float] = time.monotonic,
+        door: Door | None = None,
     ) -> None:
         self._sessions = sessions
-        # Made anew by each process and known to anyone; what a browser's key signs.
-        self.start = secrets.token_urlsafe(16)
+        self._door = door or OwnDoor(port, clock)
         self._port = port
         self._secure = secure
         self.failed_sign_ins = FailedSignIns(clock)
         self._bearers = tuple(digest(token) for token in tokens)
         # The last one is this account's own, which nobody chose.
         self._local = tokens[-1] if tokens else ""
-        self._clock = clock
-        self._codes: dict[bytes, float] = {}
         self._streams: dict[asyncio.Future[Any], bytes] = {}
         # Who got in already is not held up by others of the same address who try; and a signature is checked once.
         self._good: set[bytes] = set()
         self._signed: set[str] = set()
         # Set when the server stops: its streams end, and no new ones begin.
         self.closed = False
-        # Cookies do not know ports: without it in the name two servers on one machine would share one.
         # Over TLS its prefix keeps it from being set by anyone who cannot speak TLS in our name.
-        self.cookie_name = f"{'__Host-' if secure else ''}pilothouse_{port}"
+        self.cookie_name = f"{'__Host-' if secure else ''}pilothouse_{self._door.name}"
+
+    @property
+    def start(self) -> str:
+        """Return what a browser's key signs."""
+        return self._door.start
 
     @property
     def seen_cookie_name(self) -> str:
         """Return the name of the cookie that tells a page which run of the server it is of; it opens nothing."""
         return f"pilothouse_{self._port}_seen"
 
-    def new_code(self) -> str:
+    async def new_code(self) -> str:
         """Return a code that opens one session, once, for a few minutes."""
-        now = self._clock()
-        self._codes = {code: until for code, until in self._codes.items() if until > now}
-        if len(self._codes) >= limits.OPEN_CODES:
-            self._codes.pop(next(iter(self._codes)))
         code = secrets.token_urlsafe(32)
-        self._codes[digest(code)] = now + limits.ONE_TIME_CODE_SECONDS
+        await self._door.add(digest(code).hex())
         return code
 
     def proof(self, challenge: str) -> str:
         """Return what tells this account's commands that they have reached the process that they mean."""
         return proof_of(self._local, challenge[: limits.CHALLENGE_CHARS])
 
-    def new_link(self, authority: str) -> str:
+    async def new_link(self, authority: str) -> str:
         """Return an address that opens the page once, signed in; no cache can hold a page of that address."""
         scheme = "https" if self._secure else "http"
-        return f"{scheme}://{authority}/?in={secrets.token_urlsafe(6)}#code={self.new_code()}"
+        return f"{scheme}://{authority}/?in={secrets.token_urlsafe(6)}#code={await self.new_code()}"
 
     async def redeem(self, code: str, key: str, client: str) -> tuple[str, str]:
         """Exchange a code for a session: its cookie's value, and the other half unless the browser has a key for it."""
         self.failed_sign_ins.check(client)
-        until = self._codes.pop(digest(code), None)
-        if until is None or until <= self._clock():
+        if not await self._door.take(digest(code).hex()):
             self.failed_sign_ins.failed(client)
             raise PilothouseError(
                 "unauthorized",
@@ -162,8 +200,8 @@ class Access:
         return None
 
     def _holder(self, *, key: str = "", half: str = "") -> str:
-        """Return what a cookie is good together with: this port, and a key, or a half that only this process takes."""
-        return f" {self._port} key {key}" if key else f" {self._port} half {half}"
+        """Return what a cookie is good together with: the installation, and a key, or a half of this start."""
+        return f" {self._door.name} key {key}" if key else f" {self._door.name} half {half}"
 
     def _holder_of(self, half: str) -> str:
         """Return who holds a session by this half, empty when its signature is not good."""

@@ -74,7 +74,7 @@ def back_up(target: Path | None, *, replace: bool) -> BackupMade:
     with opened_to_read() as database:
         if target is None or target.is_dir():
             target = _named(target or folder / "backups")
-        files = {name: (folder / name).read_bytes() for name in SETTINGS if (folder / name).is_file()}
+        files = _settings(database, folder)
         drop_partial(target.parent)
         try:
             with new_file(target, replace=replace) as sink:
@@ -89,6 +89,16 @@ def back_up(target: Path | None, *, replace: bool) -> BackupMade:
         events=rows["events"],
         settings=tuple(files),
     )
+
+
+def _settings(database: Database, folder: Path) -> dict[str, bytes]:
+    """Return the settings files; with PostgreSQL the database has them."""
+    if database.is_sqlite:
+        return {name: (folder / name).read_bytes() for name in SETTINGS if (folder / name).is_file()}
+    from pilothouse.store.shared_rows import PostgresSharedRows
+
+    rows = PostgresSharedRows(database).rows(SETTINGS)
+    return {name: rows[name].body.encode() for name in SETTINGS if name in rows}
 
 
 def _named(folder: Path) -> Path:
@@ -176,7 +186,7 @@ class _Place:
 
     def restore(self, lines: LineReader, *, replace: bool) -> RestoreDone:
         """Make everything ready, and only then put it in its place."""
-        standing = [name for name in SETTINGS if (self.home / name).exists()]
+        standing = self.standing()
         used = self.is_used()
         if (used or standing) and not replace:
             message = f"There is data in {self.home} already."
@@ -187,7 +197,7 @@ class _Place:
         aside = self._make_aside() if used or standing else None
         try:
             done = self.fill(lines, aside if used else None)
-            self._exchange(done.files, [name for name in standing if name in done.files], aside)
+            self.exchange(done.files, [name for name in standing if name in done.files], aside)
         finally:
             shutil.rmtree(self.staging, ignore_errors=True)
             if aside is not None:
@@ -212,13 +222,18 @@ class _Place:
     def exchange_database(self, aside: Path | None) -> None:
         """Put what `fill` made in its place."""
 
+    def standing(self) -> list[str]:
+        """Return which settings there are."""
+        return [name for name in SETTINGS if (self.home / name).exists()]
+
     def _make_aside(self) -> Path:
         self.backups.mkdir(mode=0o700, exist_ok=True)
         folder = free_name(self.backups / f"replaced-{_now()}")
         folder.mkdir(mode=0o700)
         return folder
 
-    def _exchange(self, files: Mapping[str, bytes], standing: Sequence[str], aside: Path | None) -> None:
+    def exchange(self, files: Mapping[str, bytes], standing: Sequence[str], aside: Path | None) -> None:
+        """Put everything in its place; keep what stood there in `aside`."""
         for name, content in files.items():
             with new_file(self.staging / name, replace=True) as sink:
                 sink.write(content)
@@ -285,5 +300,18 @@ class _Shared(_Place):
         with closing(Database(self._url)) as database:
             if aside is not None:
                 with new_file(aside / f"pilothouse{ENDING}", replace=False) as sink:
-                    backup.write(database, sink, {})
+                    backup.write(database, sink, _settings(database, self.home))
             return backup.read(database, lines, self.home, frozenset(SETTINGS), instead=True)
+
+    def standing(self) -> list[str]:
+        """Return nothing: what the database has of them is part of the copy that is made of it."""
+        return []
+
+    def exchange(self, files: Mapping[str, bytes], standing: Sequence[str], aside: Path | None) -> None:
+        """Put the settings into the database; files in the folder are not read beside it."""
+        from pilothouse.store.shared_rows import PostgresSharedRows
+
+        with closing(Database(self._url)) as database:
+            rows = PostgresSharedRows(database)
+            for name, content in files.items():
+                rows.put(name, content.decode())

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from importlib.metadata import version
 from socket import gethostname
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 
 from pilothouse.host.active_run import Parts
 from pilothouse.host.engine import DirectEngine, Execution
 from pilothouse.host.recovery import is_dead, settling
-from pilothouse.queue.engine import QueueEngine
+from pilothouse.queue.engine import Connecting, Placing, QueueEngine
 from pilothouse.queue.liveness import Liveness, Survivors
 from pilothouse.store import postgres
 from pilothouse.store.connections import Connections
+from pilothouse.types import limits
 from pilothouse.types.processes import ProcessAbout, ProcessRole
 from pilothouse.types.runs import Run
 
@@ -26,20 +30,37 @@ from pilothouse.types.runs import Run
 TAKES = {"server": True, "worker": True, "web": False}
 
 
+class Here(NamedTuple):
+    """What can be done only in this process, or not at all."""
+
+    # The conversations whose terminals and background commands run here.
+    terminals: Callable[[], Sequence[str]]
+    # The folder that a conversation works in.
+    folder_of: Callable[[str], Awaitable[str | None]]
+
+
 class Fleet:
     """The engine of a process on a shared database, and how the others know of it."""
 
     def __init__(
-        self, url: str, connections: Connections, execution: Execution, process: str, role: ProcessRole
+        self, url: str, connections: Connections, execution: Execution, process: str, role: ProcessRole, here: Here
     ) -> None:
+        self._here = here
         self._line = postgres.line_to(url)
         self._connections = connections
         self._execution = execution
+        # What the others were told last of the terminals here.
+        self._told: Sequence[str] = ()
         self._process = process
         self._role = role
         self._began = time.time()
         self._liveness: Liveness | None = None
-        self._queue = QueueEngine(self._line, self._limit, execution, takes=TAKES[role]) if role in TAKES else None
+        connecting = Connecting(self._line, self._limit)
+        self._queue = (
+            QueueEngine(connecting, execution, process, Placing(self._place, self._done), takes=TAKES[role])
+            if role in TAKES
+            else None
+        )
         # A command executes what it queues itself: whoever started it waits for that.
         self.engine: QueueEngine | DirectEngine = self._queue or DirectEngine(execution)
 
@@ -67,14 +88,36 @@ class Fleet:
         stack.push_async_callback(liveness.end)
         stack.push_async_callback(self.engine.stop)
         if self._queue is not None:
-            await self._queue.begin()
+            await self._queue.begin(liveness.beat)
 
     async def _taken(self, is_read: Callable[[str], bool], run: Run) -> None:
         # Where there is a queue the run has a job. Whoever waits for it at a command waits for nobody else.
         if self._queue is None and is_read(run.conversation_id):
             await self.engine.start(run.conversation_id)
 
+    async def _place(self, conversation_id: str, declined: Sequence[str]) -> str | None:
+        """Return who must go on with a conversation: who has its terminal, or its folder if this machine does not."""
+        others = {} if self._liveness is None else self._liveness.others
+        able = {name: about for name, about in others.items() if about.slots and name not in declined}
+        if not able:
+            return None
+        with_terminal = next((name for name, about in able.items() if conversation_id in about.terminals), None)
+        if with_terminal is not None or conversation_id in self._here.terminals():
+            return with_terminal
+        folder = await self._here.folder_of(conversation_id)
+        if folder is None or await asyncio.to_thread(os.path.isdir, folder):
+            return None
+        # Nobody knows who has it; whoever is asked last says that it is not there.
+        return next((name for name, about in able.items() if about.programs), None)
+
+    async def _done(self) -> None:
+        """Tell the others at once of a terminal that was opened here: the next message must come here, too."""
+        if self._liveness is not None and self._here.terminals() != self._told:
+            with contextlib.suppress(psycopg.Error, OSError):
+                await self._liveness.beat()
+
     def _about(self) -> ProcessAbout:
+        self._told = self._here.terminals()
         takes = self._queue is not None and TAKES[self._role]
         return ProcessAbout(
             role=self._role,
@@ -84,6 +127,7 @@ class Fleet:
             host=gethostname(),
             version=version("pilothouse"),
             started_at=self._began,
+            terminals=tuple(self._told[: limits.TERMINALS_RUNNING]),
             worker=self._queue.manager.worker_id if self._queue is not None else None,
         )
 

@@ -95,6 +95,10 @@ class FolderTools:
 
         return LocalServerSandbox(self.sandbox())
 
+    def with_terminals(self) -> Sequence[str]:
+        """Return the conversations whose terminals or background commands run here."""
+        return terminals.running() if (terminals := self.terminals.made) is not None else ()
+
     async def held(self) -> SandboxView:
         """Return what holds commands here; the first time that is tried, which takes a moment."""
         return await asyncio.to_thread(self.sandbox().view)

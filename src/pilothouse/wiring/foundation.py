@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from pilothouse.helper.client import Helper
@@ -10,9 +13,13 @@ from pilothouse.secrets.sealing import Sealer
 from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home
+from pilothouse.settings.json_file import JsonFile
 from pilothouse.store.connections import Connections
 from pilothouse.store.opening import OpenStore
 from pilothouse.timeline.feed import Feed
+
+if TYPE_CHECKING:
+    from pilothouse.types.shared import OpenJson, SharedParts
 
 
 class Foundation(msgspec.Struct, frozen=True):
@@ -30,3 +37,9 @@ class Foundation(msgspec.Struct, frozen=True):
     sealer: Sealer
     # The connections to a database elsewhere.
     connections: Connections
+    # Where the settings are: files, or rows of a database that others share.
+    open_json: OpenJson = JsonFile
+    # Waits until what is known of shared settings is what the database has now; files are always looked at.
+    confirm: Callable[[], Awaitable[None]] | None = None
+    # What other processes share; None where there are none.
+    shared: SharedParts | None = None

@@ -10,12 +10,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from socket import gethostname
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from pilothouse import __version__
 from pilothouse.agent.reminders import CombinedReminders
 from pilothouse.agent.results.masking import MaskerChain
 from pilothouse.agent.results.pipeline import Pipeline
@@ -29,11 +27,12 @@ from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
 from pilothouse.models.learned_limits import LessonBook, parse_lessons
-from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
+from pilothouse.models.models_file import ModelsFile, embedded_only, first_models, has_no_models, parse_models
 from pilothouse.models.service import ModelService
 from pilothouse.net.loop_clients import close_clients
 from pilothouse.permissions.authorizer import PersonAuthorizer
 from pilothouse.permissions.grants import PersonPermissions
+from pilothouse.permissions.policy import RuleSet
 from pilothouse.permissions.policy_file import new_policy, parse_policy
 from pilothouse.permissions.protected import Protected
 from pilothouse.plugins.discovery import installed
@@ -56,9 +55,9 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
+from pilothouse.types.json import JsonObject
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.ports import JsonStore
-from pilothouse.types.processes import ProcessAbout, ProcessRole, ProcessView
 from pilothouse.types.records import KeptResult, QueueLimits
 from pilothouse.wiring.answering import Made, dependencies_of
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
@@ -67,17 +66,19 @@ from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.knowledge import Forgets, Knowledge
 from pilothouse.wiring.meaning import LateMeaning
 from pilothouse.wiring.servers import Servers
-from pilothouse.wiring.telemetry import metrics_of, observe
+from pilothouse.wiring.telemetry import about_self, metrics_of, observe
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
+    from pilothouse.types.shared import OpenJson, SharedParts
+    from pilothouse.web.sessions import Door
     from pilothouse.wiring.fleet import Fleet
 
 _log = logging.getLogger(__name__)
 # A server serves the page and executes runs; on PostgreSQL it can be split into "web", which does the one, and
 # "worker", which does the other. An heir had been a client until the folder's owner ended. All that execute take up
 # what died with other processes; a one-shot command minds its own run.
-Role = ProcessRole
+Role = Literal["server", "web", "worker", "heir", "once"]
 _SERVES: frozenset[Role] = frozenset({"server", "web", "worker"})
 
 
@@ -92,13 +93,15 @@ class OpenHost(NamedTuple):
     drain: Callable[[], Awaitable[None]]
     # What the person who opens it should know, in a sentence.
     note: str = ""
+    # Opens what its web server shares with others of the installation; None where there are none.
+    door: Callable[[], Awaitable[Door]] | None = None
 
 
 class Authority:
     """The person's rules and permissions, what is protected, and who decides by them."""
 
     def __init__(self, base: Foundation) -> None:
-        self.file = JsonFile(
+        self.file: JsonStore[RuleSet] = base.open_json(
             base.home.policy_file,
             parse_policy,
             new_policy,
@@ -108,7 +111,11 @@ class Authority:
         self.guard = Protected(base.home.path)
         config = base.config
         self.authorizer = PersonAuthorizer(
-            self.permissions.policy, self.permissions, self.guard, lambda: config.config.permission_minutes
+            self.permissions.policy,
+            self.permissions,
+            self.guard,
+            lambda: config.config.permission_minutes,
+            confirm=base.confirm,
         )
 
 
@@ -205,11 +212,11 @@ async def open_host(
         executor = Executor(msgspec.structs.replace(parts, recall=known.memory.recall), process, titles=not brief)
         counters = observe(stack, base, models, process, counted=role in _SERVES)
         execution = Execution(executor, parts.settings, slots)
-        fleet = _fleet(url, base, execution, process, role)
+        fleet = _fleet(url, base, execution, process, role, folder_tools)
         engine: Engine = DirectEngine(execution) if fleet is None else fleet.engine
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes, known.meaning)
         model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
-        alone = partial(_about_self, process, role, execution, time.time()) if fleet is None else None
+        alone = partial(about_self, process, role, execution, time.time()) if fleet is None else None
         made = Made(
             base, known, folder_tools, authority, models, servers, fleet, metrics_of(base, counters, role, fleet), alone
         )
@@ -224,7 +231,15 @@ async def open_host(
         if role in _SERVES:
             await _keep_house(stack, made, service, works=role != "web")
         servers.begin()
-        yield OpenHost(service, folder, base.redactor, executor, engine.stop, _note(base))
+        yield OpenHost(service, folder, base.redactor, executor, engine.stop, _note(base), _door(base, process))
+
+
+def _door(base: Foundation, process: str) -> Callable[[], Awaitable[Door]] | None:
+    if base.shared is None:
+        return None
+    from pilothouse.wiring.shared_door import open_door
+
+    return partial(open_door, base, process)
 
 
 def _settings_changed(servers: Servers, meaning: LateMeaning) -> None:
@@ -262,27 +277,19 @@ async def _keep_house(stack: AsyncExitStack, made: Made, service: HostService, *
     watch_files(stack, files, service, partial(_settings_changed, made.servers, known.meaning))
 
 
-def _about_self(process: str, role: Role, execution: Execution, began: float) -> ProcessView:
-    """Return what this process is, which has its folder alone."""
-    about = ProcessAbout(
-        role=role,
-        slots=execution.slots,
-        at_work=execution.at_work,
-        host=gethostname(),
-        version=__version__,
-        started_at=began,
-    )
-    return ProcessView(id=process, seen_at=time.time(), about=about)
-
-
-def _fleet(url: str | None, base: Foundation, execution: Execution, process: str, role: Role) -> Fleet | None:
+def _fleet(
+    url: str | None, base: Foundation, execution: Execution, process: str, role: Role, folder_tools: FolderTools
+) -> Fleet | None:
     """Return this process's part among those that share a PostgreSQL; a folder has one process alone."""
     if url is None:
         return None
     # Imported only here: SQLite needs none of it.
-    from pilothouse.wiring.fleet import Fleet
+    from pilothouse.wiring.fleet import Fleet, Here
 
-    return Fleet(url, base.connections, execution, process, role)
+    async def folder_of(conversation_id: str) -> str | None:
+        return (await base.opened.store.settings(conversation_id)).working_directory
+
+    return Fleet(url, base.connections, execution, process, role, Here(folder_tools.with_terminals, folder_of))
 
 
 async def _recover(stack: AsyncExitStack, parts: Parts, engine: Engine, process: str, *, take_over: bool) -> None:
@@ -313,13 +320,25 @@ async def _foundation(
     connections = await _watch_database(stack, url, feed)
     opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections, executes_own=executes_own)
     stack.push_async_callback(opened.close)
-    config = ConfigService(folder.path, "postgresql" if url else "sqlite")
     secrets = SecretStore(folder.secrets, learn=redactor.learn)
+    open_json: OpenJson = JsonFile
+    confirm: Callable[[], Awaitable[None]] | None = None
+    parts: SharedParts | None = None
+    if url is not None:
+        from pilothouse.wiring.shared_settings import open_shared, share_settings
+
+        opening = partial(open_shared, folder, opened.database, secrets, redactor)
+        shared = await share_settings(stack, url, connections, opening)
+        secrets, open_json, parts = shared.secrets, shared.settings.open_json, shared.parts(url, connections)
+        confirm = partial(patiently, feed, shared.settings.confirm)
+    config = await asyncio.to_thread(ConfigService, folder.path, "postgresql" if url else "sqlite", open_json)
     if not brief:
         _learn_secrets(stack, secrets)
     helper = Helper()
     stack.callback(helper.close)
-    return Foundation(folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), connections)
+    return Foundation(
+        folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), connections, open_json, confirm, parts
+    )
 
 
 def _parts(
@@ -374,10 +393,16 @@ def _plugin_broke(feed: Feed) -> Callable[[str], None]:
 
 def _models(base: Foundation, plugins: Plugins, changed: Callable[[], Awaitable[None]]) -> ModelCatalogue:
     folder, secrets, redactor = base.home, base.secrets, base.redactor
-    bindings = JsonFile(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
-    file = JsonFile(
+    bindings = base.open_json(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
+    keys = Keys(secrets, bindings, learn=redactor.learn)
+    parse: Callable[[JsonObject], ModelsFile] = parse_models
+    if base.confirm is not None:
+        from pilothouse.wiring.shared_settings import seeing
+
+        parse = seeing(keys)
+    file = base.open_json(
         folder.models_file,
-        parse_models,
+        parse,
         first_models(folder.path, secrets),
         fallback=embedded_only,
         is_empty=has_no_models,
@@ -388,7 +413,6 @@ def _models(base: Foundation, plugins: Plugins, changed: Callable[[], Awaitable[
         lambda path: JsonFile(path, parse_lessons, dict, is_empty=lambda _raw: False),
         changed=changed,
     )
-    keys = Keys(secrets, bindings, learn=redactor.learn)
     make = making(plugins.models, lambda config, key: make_model(config, key, lessons=learned.of(config)))
     return ModelCatalogue(file, secrets, keys, make, learned)
 
@@ -423,7 +447,7 @@ async def _share(
     """Hear from other processes on the same database, and tell them; an embedded one has none."""
     if url is None:
         return
-    from pilothouse.store.postgres_notify import Wakeups
+    from pilothouse.store.postgres_notify import Hearing, Wakeups
 
     feed = base.feed
 
@@ -439,8 +463,9 @@ async def _share(
             each.forget()
         feed.wake_all()
 
-    wakeups = Wakeups(url, base.connections, woken, missed)
+    wakeups = Wakeups(url, base.connections, Hearing(woken, missed, feed.live_elsewhere, feed.read_here))
     feed.subscribe(wakeups.heard)
+    feed.subscribe_reading(wakeups.read)
     wakeups.begin()
     stack.push_async_callback(wakeups.end)
 

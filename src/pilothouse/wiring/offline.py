@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import BinaryIO
 
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import open_home
-from pilothouse.store import branch_tree, exchange, reading, retention
+from pilothouse.store import backup, branch_tree, exchange, reading, retention
 from pilothouse.store.database import Database
 from pilothouse.store.statements import Connection
 from pilothouse.timeline import transcripts
@@ -72,7 +73,7 @@ def _tell_items(database: Database, sink: BinaryIO, page: Callable[[Connection, 
 
 def retained() -> RetentionView:
     """Return the setting, and what it would remove now; nothing is removed."""
-    wanted = _config().config.retention
+    wanted = retention_now()
     with opened_to_read() as database:
         database.check()
         return database.read_now(lambda connection: retention.look(connection, wanted))
@@ -80,13 +81,27 @@ def retained() -> RetentionView:
 
 def change_retention(wanted: Retention) -> None:
     """Keep another setting; a running server takes it over at once, and acts on it once a day."""
-    asyncio.run(_config().patch(ConfigPatch(retention=wanted)))
+    with _config() as config:
+        asyncio.run(config.patch(ConfigPatch(retention=wanted)))
 
 
 def retention_now() -> Retention:
     """Return the setting."""
-    return _config().config.retention
+    with _config() as config:
+        return config.config.retention
 
 
-def _config() -> ConfigService:
-    return ConfigService(open_home().path, "postgresql" if database_url() else "sqlite")
+@contextmanager
+def _config() -> Iterator[ConfigService]:
+    """The settings; with PostgreSQL those that all processes on it share."""
+    home, url = open_home().path, database_url()
+    if url is None:
+        yield ConfigService(home, "sqlite")
+        return
+    from pilothouse.settings.shared_json import SharedSettings
+    from pilothouse.store.shared_rows import PostgresSharedRows
+
+    with opened_to_read() as database:
+        database.check()
+        database.read_now(backup.current_schema)
+        yield ConfigService(home, "postgresql", SharedSettings(PostgresSharedRows(database), home).open_json)

@@ -91,6 +91,7 @@ class Servers:
             most=self._base.config.local_servers,
             client_document=lambda: self._base.config.config.client_document or "",
             programs=self._programs,
+            shared=self._base.shared,
         )
         supervisor = supervise(ServersFile(self._base.config.file, self._entries), sharing)
         supervisor.begin(learn=self._learn)

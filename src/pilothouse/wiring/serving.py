@@ -42,8 +42,10 @@ async def run_server(
     few_files = raise_limit()
     with closing(listener), stop_on_signals() as stop:
         async with giving_back(), open_host(role=role, slots=slots) as host:
+            # A worker has no page, so nobody signs in to it.
+            door = await host.door() if host.door is not None and role != "worker" else None
             options = ServerOptions.from_environment(
-                host.home.path, ready, drain=host.drain, probes_only=role == "worker"
+                host.home.path, ready, drain=host.drain, probes_only=role == "worker", door=door
             )
             await serve(host.api, listener, options, stop)
 

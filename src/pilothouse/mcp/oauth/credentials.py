@@ -18,6 +18,8 @@ from pilothouse.types.json import encode_text
 from pilothouse.types.origins import origin_of
 from pilothouse.types.ports import Secrets
 
+# Keeps every other process out of what a name stands for.
+Alone = Callable[[str], contextlib.AbstractAsyncContextManager[None]]
 ClientMethod = Literal["none", "client_secret_basic", "client_secret_post"]
 # Who named it: the person, by hand; a document at an address of theirs; or the issuer, when we asked. A program was
 # named by the person too, and signs in by itself.
@@ -126,8 +128,16 @@ class _Turn:
 class Credentials:
     """The credentials of all servers; shared by every connection, so that each is renewed once for all."""
 
-    def __init__(self, store: SecretCredentials, *, learn: Callable[[str], None] = lambda value: None) -> None:
+    def __init__(
+        self,
+        store: SecretCredentials,
+        *,
+        learn: Callable[[str], None] = lambda value: None,
+        alone: Alone | None = None,
+    ) -> None:
         self._store = store
+        # Given where other processes work on the same credentials: then what is kept is looked at each time.
+        self._alone = alone
         # Told every secret that comes in, so that it is never shown.
         self._learn = learn
         # None for a server for which nothing is kept.
@@ -136,14 +146,14 @@ class Credentials:
 
     async def get(self, server_url: str) -> Credential | None:
         """Return what is known for a server; it is read once, as every request asks for it."""
-        if server_url in self._known:
+        if self._alone is None and server_url in self._known:
             return self._known[server_url]
         return await self.look(server_url)
 
     async def look(self, server_url: str) -> Credential | None:
         """Return what is kept for a server; while that is no token, someone may have signed in elsewhere."""
         known = self._known.get(server_url)
-        if known is not None and known.tokens is not None:
+        if self._alone is None and known is not None and known.tokens is not None:
             return known
         found = await self._store.get(server_url)
         if found is not None:
@@ -169,7 +179,8 @@ class Credentials:
         """
         turn = self._turns.setdefault(server_url, _Turn())
         before = turn.failures
-        async with turn.lock:
+        others = self._alone(_name(server_url)) if self._alone is not None else contextlib.nullcontext()
+        async with turn.lock, others:
             if shared and turn.failures != before and turn.error is not None:
                 raise turn.error
             try:

@@ -164,7 +164,7 @@ class McpAdmin(Servers):
 
         await self._supervisor.file.change(remove)
         self._supervisor.reconcile()
-        self._parts.catalogue.forget(found)
+        await asyncio.to_thread(self._parts.catalogue.forget, found)
         if server is not None:
             await server.stop()
             await asyncio.to_thread(self._forget_secrets, server.entry)
@@ -309,14 +309,15 @@ class McpAdmin(Servers):
 
     async def confirm_tool(self, owner: str, server_id: str, body: ToolConfirmed) -> ToolList:
         server = self._supervisor.find(server_id)
-        if not self._parts.catalogue.accept(server.entry, body.name, body.fingerprint):
+        if not await asyncio.to_thread(self._parts.catalogue.accept, server.entry, body.name, body.fingerprint):
             message = f"The tool {body.name} of “{server.name}” is not what you saw any more."
             raise PilothouseError("conflict", message, fix="Look at it again.")
         return await self.tools(owner, server.id)
 
     async def decide_about(self, owner: str, server_id: str, body: AboutDecided) -> ServerView:
         server = self._supervisor.find(server_id)
-        if not self._parts.catalogue.decide_about(server.entry, body.fingerprint, accept=body.accept):
+        decide = self._parts.catalogue.decide_about
+        if not await asyncio.to_thread(decide, server.entry, body.fingerprint, accept=body.accept):
             message = f"What “{server.name}” says about itself is not what you saw any more."
             raise PilothouseError("conflict", message, fix="Look at it again.")
         return await self._view(server.id)

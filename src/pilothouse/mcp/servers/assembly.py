@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pilothouse.mcp.servers.connecting import Sessions
     from pilothouse.mcp.servers.consent import Consents
     from pilothouse.mcp.servers.servers_file import ServersFile
+    from pilothouse.types.shared import SharedParts
 
 
 class HostParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +50,17 @@ class HostParts(msgspec.Struct, frozen=True, kw_only=True):
     packages: Lazy[PackageRooms] | None = None
     # Whether this process starts local servers.
     programs: bool = True
+    # What other processes share of what was agreed to, approved and got by signing in; None where there are none.
+    shared: SharedParts | None = None
+
+
+def _catalogue(host: HostParts) -> Catalogue:
+    folder = host.home / "cache" / "mcp"
+    if host.shared is None:
+        return Catalogue(folder)
+    from pilothouse.mcp.servers.shared_catalogue import SharedCatalogue  # noqa: PLC0415
+
+    return SharedCatalogue(folder, host.home / "tools.json", host.shared.open_json)
 
 
 def supervise(file: ServersFile, host: HostParts) -> Supervisor:
@@ -58,12 +70,18 @@ def supervise(file: ServersFile, host: HostParts) -> Supervisor:
         # Transports and the protocol: for the first server that is started.
         from pilothouse.mcp.servers.connecting import Sessions  # noqa: PLC0415
 
-        return Sessions(host.home, host.secrets, host.learn, host.server_sandbox, host.client_document)
+        alone = host.shared.alone if host.shared is not None else None
+        return Sessions(host.home, host.secrets, host.learn, host.server_sandbox, host.client_document, alone=alone)
 
     def consents() -> Consents:
+        file = host.home / "secrets" / "consents.json"
+        if host.shared is not None:
+            from pilothouse.mcp.servers.shared_consents import SharedConsents  # noqa: PLC0415
+
+            return SharedConsents(file, host.secrets, host.shared.open_json)
         from pilothouse.mcp.servers.consent import Consents  # noqa: PLC0415
 
-        return Consents(host.home / "secrets" / "consents.json", host.secrets)
+        return Consents(file, host.secrets)
 
     def packages() -> PackageRooms:
         from pilothouse.mcp.packages.rooms import rooms_in  # noqa: PLC0415
@@ -73,7 +91,7 @@ def supervise(file: ServersFile, host: HostParts) -> Supervisor:
     parts = ServerParts(
         secrets=host.secrets,
         consents=Lazy(consents),
-        catalogue=Catalogue(host.home / "cache" / "mcp"),
+        catalogue=_catalogue(host),
         traffic=Traffic(host.redact),
         logs=Logbook(host.home / "logs" / "mcp"),
         folders=ServerFolders(host.home / "servers"),

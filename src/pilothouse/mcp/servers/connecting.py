@@ -42,7 +42,7 @@ from pilothouse.types.server_sandbox import SandboxedProgram, SandboxRequest, Se
 from pilothouse.types.servers import ServerEntry
 
 if TYPE_CHECKING:
-    from pilothouse.mcp.oauth.credentials import Credentials
+    from pilothouse.mcp.oauth.credentials import Alone, Credentials
     from pilothouse.mcp.servers.sign_ins import SignIns
 
 
@@ -60,8 +60,12 @@ class Sessions:
         learn: Callable[[str], None],
         server_sandbox: Lazy[ServerSandbox] | None = None,
         client_document: Callable[[], str] = str,
+        *,
+        alone: Alone | None = None,
     ) -> None:
         self._secrets = secrets
+        # Keeps other processes from renewing the same token; None where there are none.
+        self._alone = alone
         self._learn = learn
         self.reader = KeyReader(home)
         self._server_sandbox = server_sandbox
@@ -163,7 +167,7 @@ class Sessions:
     def _make_tokens(self) -> Credentials:
         from pilothouse.mcp.oauth.credentials import Credentials, SecretCredentials  # noqa: PLC0415
 
-        return Credentials(SecretCredentials(self._secrets), learn=self._learn)
+        return Credentials(SecretCredentials(self._secrets), learn=self._learn, alone=self._alone)
 
     async def _start(
         self, server: Server, connection: Connection, values: Values, agreed: Agreed, options: SessionOptions

@@ -7,7 +7,7 @@ import hmac
 import os
 import secrets as random
 import threading
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 import msgspec
@@ -89,9 +89,14 @@ class Agreed(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"Runs in a sandbox: only {_named(self.folder)} can be written to. {reach}"
 
 
-class _Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True):
+    """A consent as it is kept: what was agreed to, sealed so that nobody else can write it."""
+
     agreed: Agreed
     seal: str
+
+
+Records = dict[str, Record]
 
 
 def can_be_pinned(entry: ServerEntry) -> bool:
@@ -182,7 +187,7 @@ class Consents:
         # Several servers are looked at side by side, in threads.
         self._guard = threading.RLock()
         self._key: bytes | None = None
-        self._records: dict[str, _Record] = {}
+        self._records: Records = {}
         self._stamp: tuple[int, int] | None = None
 
     def look(self, entry: ServerEntry, known: Agreed | None = None, pin: Pin | None = None) -> Agreed:
@@ -204,22 +209,26 @@ class Consents:
         """Keep that the person agreed."""
         # What is only told is told anew.
         agreed = msgspec.structs.replace(agreed, moving=())
-        with self._guard:
-            self._save({**self._load(), server_id: _Record(agreed, self._seal(server_id, agreed))})
+        record = Record(agreed, self._seal(server_id, agreed))
+        self._change(lambda records: {**records, server_id: record})
 
     def withdraw(self, server_id: str) -> None:
-        with self._guard:
-            records = dict(self._load())
-            if records.pop(server_id, None) is not None:
-                self._save(records)
+        self._change(lambda records: {name: record for name, record in records.items() if name != server_id})
 
-    def _load(self) -> dict[str, _Record]:
+    def _change(self, change: Callable[[Records], Records]) -> None:
+        with self._guard:
+            before = self._load()
+            after = change(before)
+            if after != before:
+                self._save(after)
+
+    def _load(self) -> Records:
         with self._guard:
             try:
                 info = self._file.stat()
                 stamp = (info.st_mtime_ns, info.st_size)
                 if stamp != self._stamp:
-                    self._records = msgspec.json.decode(self._file.read_bytes(), type=dict[str, _Record])
+                    self._records = msgspec.json.decode(self._file.read_bytes(), type=Records)
                     self._stamp = stamp
             except (FileNotFoundError, msgspec.MsgspecError):
                 # Without a record nothing was agreed to; the person is asked again.
@@ -231,7 +240,7 @@ class Consents:
                 raise PilothouseError("data_folder", f"What you agreed to cannot be read: {reason}.", fix=fix) from None
             return self._records
 
-    def _save(self, records: dict[str, _Record]) -> None:
+    def _save(self, records: Records) -> None:
         durable_files.replace(self._file, msgspec.json.encode(records))
         self._records, self._stamp = records, None
 
@@ -241,11 +250,7 @@ class Consents:
     def _sealing_key(self) -> bytes:
         with self._guard:
             if self._key is None:
-                kept = self._secrets.get(_KEY_NAME, _KEY_ORIGIN)
-                if kept is None:
-                    kept = random.token_hex(32)
-                    self._secrets.put(_KEY_NAME, kept, _KEY_ORIGIN)
-                self._key = kept.encode()
+                self._key = self._secrets.settle(_KEY_NAME, random.token_hex(32), _KEY_ORIGIN).encode()
             return self._key
 
 

@@ -67,6 +67,12 @@ class Terminals:
 
     # --- sessions ---
 
+    def running(self) -> list[str]:
+        """Return the conversations in which a session or a background command runs."""
+        sessions = [key for key, session in self._sessions.items() if session.running]
+        background = [key for key, ours in self._background.items() if any(each.running for each in ours.values())]
+        return [*dict.fromkeys([*sessions, *background])]
+
     async def terminals(self, conversation_id: str) -> TerminalList:
         """Return what runs in a conversation, and the session that ran there last."""
         view = self.last_session(conversation_id)

@@ -128,7 +128,7 @@ RECALL_ALIKE = 10
 LEASE_RENEW = 1.5
 LEASE_DEAD = 8.0
 # A worker that told the queue nothing for so long has no jobs any more; its process is long taken for dead by then.
-WORKER_QUIET = 60.0
+WORKER_QUIET = 20.0
 # How often a worker looks for jobs that nobody told it of.
 QUEUE_POLL = 2.0
 # And for what is queued without a job: a process of an earlier release may have queued it.
@@ -238,6 +238,16 @@ SHARED_QUIET = 30.0
 # --- several processes --------------------------------------------------------------------------
 # Changes are gathered this long before other processes are told; far below what a reader notices.
 WAKEUP_GATHER = 0.01
+# Text that streams is gathered this long for readers of other processes; it was gathered for 40 ms before.
+LIVE_GATHER = 0.03
+# A process says this often what is read there; others believe it for so long, which is two that got lost.
+LIVE_REMIND = 10.0
+LIVE_WANTED = 25.0
+# What waits to be told to other processes; all beyond it comes with what is kept, a quarter of a second later.
+LIVE_SHARED_BYTES = 1024 * 1024
+# What is held of one item that another process streams, until it is kept; and of how many items of a conversation.
+LIVE_KEPT_BYTES = 64 * 1024
+LIVE_ITEMS = 100
 
 # --- server -------------------------------------------------------------------------------------
 BODY_BYTES = 4 * 1024 * 1024
@@ -356,6 +366,10 @@ HOST_CHARS = 300
 # --- settings and secrets -----------------------------------------------------------------------
 # How soon an edit of a settings file by hand is noticed.
 FILE_WATCH = 1.0
+# How soon a change of settings in a shared database is noticed where the word of it got lost.
+SETTINGS_LOOK = 1.0
+# Longer than another process takes to renew a server's tokens, with all tries of it.
+SHARED_TURN_SECONDS = 120.0
 # Another of our processes may be writing the same settings file; it needs milliseconds.
 FILE_LOCK_TIMEOUT = 5.0
 # Far more than anyone writes by hand; a larger settings file is a mistake.
@@ -418,6 +432,10 @@ DATABASE_LOCK = 10.0
 # The longest statement of the daily work is a page of a long conversation over a slow line. Searching has a limit of
 # its own, and is stopped sooner.
 DATABASE_STATEMENT = 30.0
+# No transaction of the daily work takes longer as a whole; a server before PostgreSQL 17 has no limit for that.
+DATABASE_TRANSACTION = 60.0
+# How often the server looks, while it works on a statement, whether whoever asked is still there.
+DATABASE_CLIENT_CHECK = 5.0
 # Changing the schema, and waiting for another process that does: a large database takes minutes.
 DATABASE_UPGRADE = 3600.0
 # Dropping what was deleted long ago.
@@ -432,6 +450,17 @@ DATABASE_RESTED = 1.0
 PULSE_EVERY = 2.0
 # It answers within milliseconds. After this on an old connection, and again on a new one, it is taken to hang.
 PULSE_PATIENCE = 4.0
+# Transactions that write at once, and reads: each waits for answers most of its time. So many connections are kept for
+# each process, and PostgreSQL takes a hundred as it is installed.
+DATABASE_WRITERS = 8
+DATABASE_READERS = 8
+# A transaction of several conversations waits this long for a row that someone else has; then each has one of its own,
+# so that only those wait which must.
+DATABASE_LOCK_SHARED = 0.25
+# Runs whose conversation the store remembers, so that their ends share transactions with others.
+RUNS_PLACED = 10_000
+# What PostgreSQL undid because others were in the way is done again so many times.
+WRITE_AGAIN = 3
 # When a program ends, its threads have this long to finish; then their connections are cut.
 DATABASE_CLOSE = 3.0
 # A balancer's own patience is a few seconds; who asks more often than READY_FRESH gets the same answer.

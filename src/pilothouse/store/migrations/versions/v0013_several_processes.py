@@ -14,5 +14,4 @@ def upgrade() -> None:
     op.add_column("processes", sa.Column("about", sa.Text))
     connection = op.get_bind()
     if connection.dialect.name != "sqlite":
-        for statement in shared_tables.statements():
-            connection.exec_driver_sql(statement.replace("%", "%%"))
+        shared_tables.make(connection)
