@@ -23,6 +23,7 @@ from pilothouse.store import (
     reading,
     receipts,
     rows,
+    run_list,
     search,
     search_backlog,
     usage,
@@ -377,6 +378,7 @@ class Store:
         return await self._writer.write(lambda tx: units.settle_run(tx, run_id, rule), key=key)
 
     runs_in = _looks(reading.runs_in)
+    run_list = _looks(run_list.run_list)
     queued = _looks(reading.count_queued)
     mark_item = _joins(units.mark_item)
 

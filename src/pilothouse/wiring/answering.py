@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +13,7 @@ from pilothouse.models.known_models import source as prices_from
 from pilothouse.models.service import ModelService
 from pilothouse.types.host import Settings
 from pilothouse.types.models import ProviderView
+from pilothouse.types.processes import ProcessView
 from pilothouse.types.records import QueueLimits, Records
 from pilothouse.wiring.built_in import BuiltIns
 from pilothouse.wiring.folder_tools import FolderTools
@@ -23,16 +25,9 @@ from pilothouse.wiring.telemetry import Metrics
 
 if TYPE_CHECKING:
     from pilothouse.types.host_branches import Branches
+    from pilothouse.types.host_operations import Operations
     from pilothouse.wiring.fleet import Fleet
     from pilothouse.wiring.host import Authority
-
-
-class LimitedSettings(Settings):
-    """The settings, and how much may wait by them."""
-
-    def queue_limits(self) -> QueueLimits:
-        """Return how many messages may wait for their answer."""
-        raise NotImplementedError
 
 
 class Made(NamedTuple):
@@ -46,10 +41,16 @@ class Made(NamedTuple):
     servers: Servers
     fleet: Fleet | None
     metrics: Metrics | None
+    # What this process is, where it is the only one.
+    alone: Callable[[], ProcessView] | None
 
 
 def dependencies_of(
-    made: Made, settings: LimitedSettings, model_service: ModelService, built_in: BuiltIns
+    made: Made,
+    settings: Settings,
+    queue_limits: Callable[[], QueueLimits],
+    model_service: ModelService,
+    built_in: BuiltIns,
 ) -> Dependencies:
     """Return who answers for what the service does not do itself."""
     known, servers, folder_tools = made.known, made.servers, made.folder_tools
@@ -58,7 +59,7 @@ def dependencies_of(
         model_source=made.models,
         providers=_providers,
         settings=settings,
-        queue_limits=settings.queue_limits,
+        queue_limits=queue_limits,
         servers=servers.admin,
         finding=servers.finding,
         server_names=lambda: servers.admin().names(),
@@ -76,6 +77,7 @@ def dependencies_of(
         meaning=known.meaning,
         documents=known.documents.held,
         branches=_branches,
+        operations=partial(_operations, made.alone),
         why_not_working=partial(_why_not_working, made.fleet),
         metrics=made.metrics,
     )
@@ -86,6 +88,13 @@ def _branches(records: Records, host: HostService, dependencies: Dependencies) -
     from pilothouse.host.branches import BranchService
 
     return BranchService(records, host, dependencies)
+
+
+def _operations(alone: Callable[[], ProcessView] | None, records: Records) -> Operations:
+    """Return who answers for what is at work where; loaded when someone asks."""
+    from pilothouse.host.operations import OperationService
+
+    return OperationService(records, alone)
 
 
 def _why_not_working(fleet: Fleet | None) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from contextlib import AsyncExitStack
+from socket import gethostname
 from typing import TYPE_CHECKING
 
+from pilothouse import __version__
+from pilothouse.host.engine import Execution
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.processes import ProcessRole
+from pilothouse.types.processes import ProcessAbout, ProcessRole, ProcessView
 from pilothouse.wiring.foundation import Foundation
 
 if TYPE_CHECKING:
@@ -37,7 +41,6 @@ class Metrics:
 
     async def __call__(self, loop_lag: float) -> bytes:
         """Return them as Prometheus reads them; a database that is away takes only its own number along."""
-        from pilothouse import __version__
         from pilothouse.telemetry.prometheus import Now, render
 
         now = Now(
@@ -57,6 +60,11 @@ class Metrics:
                 return await self._base.opened.store.queued()
         except (PilothouseError, TimeoutError):
             return None
+
+
+def metrics_of(base: Foundation, counters: Counters | None, role: ProcessRole, fleet: Fleet | None) -> Metrics | None:
+    """Return what operators are told in numbers; None where nothing is counted."""
+    return Metrics(base, counters, role, fleet) if counters is not None else None
 
 
 def observe(
@@ -80,3 +88,16 @@ def observe(
 
         base.feed.subscribe(Listening(process, sinks).heard)
     return counters
+
+
+def about_self(process: str, role: ProcessRole, execution: Execution, began: float) -> ProcessView:
+    """Return what this process is, which has its folder alone."""
+    about = ProcessAbout(
+        role=role,
+        slots=execution.slots,
+        at_work=execution.at_work,
+        host=gethostname(),
+        version=__version__,
+        started_at=began,
+    )
+    return ProcessView(id=process, seen_at=time.time(), about=about)
