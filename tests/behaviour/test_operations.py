@@ -14,6 +14,7 @@ from pilothouse.types.paging import Page, whole
 from pilothouse.wiring.host import open_host
 from tests.support.chatting import ME, chatting
 from tests.support.commands import pilothouse, server
+from tests.support.master_keys import master_key
 from tests.support.waiting import eventually
 
 SLOW = [{"text": "word " * 200, "pieces": 5, "every": 0.05}]
@@ -85,7 +86,10 @@ async def test_a_process_that_is_alone_tells_of_itself(home: Path) -> None:
         await chat.settled(sent.run_id)
 
 
-async def test_several_processes_tell_of_each_other(tmp_path: Path, postgres_url: str) -> None:
+async def test_several_processes_tell_of_each_other(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PILOTHOUSE_MASTER_KEY_FILE", str(master_key(tmp_path)))
     async with (
         open_host(tmp_path / "web", postgres_url, role="web") as web,
         open_host(tmp_path / "worker", postgres_url, role="worker", slots=3),

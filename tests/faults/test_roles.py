@@ -18,6 +18,7 @@ from pilothouse.types import limits
 from tests.faults.serving import TOKEN, Server, serving
 from tests.support import invariants
 from tests.support.commands import pilothouse
+from tests.support.master_keys import master_key
 from tests.support.mcp_servers import scripted
 from tests.support.stalling import stalling
 from tests.support.waiting import until
@@ -25,6 +26,12 @@ from tests.support.waiting import until
 ANSWER = "".join(f"word{n} " for n in range(100))
 # Until a worker looks for what nobody began.
 WORKED_WITHIN = 30.0
+
+
+@pytest.fixture(autouse=True)
+def one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes on one database have one master key."""
+    monkeypatch.setenv("PILOTHOUSE_MASTER_KEY_FILE", str(master_key(tmp_path)))
 
 
 @pytest.fixture

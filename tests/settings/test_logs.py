@@ -16,7 +16,7 @@ from pilothouse.secrets.redaction import Redactor
 from pilothouse.settings.logs import LOG_NAME, logging_to
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.log_context import working_on
+from pilothouse.types.runs import working_on
 
 CANARY = "sk-canary-5up3r/s3cr3t+value"
 

@@ -16,9 +16,8 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PASSING, PilothouseError
 from pilothouse.types.item_data import MessageData, Slot
 from pilothouse.types.items import patch
-from pilothouse.types.log_context import working_on
 from pilothouse.types.ports import OpenModel
-from pilothouse.types.runs import Run
+from pilothouse.types.runs import Run, working_on
 from pilothouse.types.settings import Settings
 
 _log = logging.getLogger(__name__)

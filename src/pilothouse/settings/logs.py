@@ -16,7 +16,7 @@ from pathlib import Path
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode_text
-from pilothouse.types.log_context import at_work_on
+from pilothouse.types.runs import at_work_on
 
 # Only these: a program that uses Pilothouse as a library has its own ideas about the rest.
 LOGGERS = ("pilothouse", "uvicorn.error", "psycopg")

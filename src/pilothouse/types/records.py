@@ -27,7 +27,6 @@ from pilothouse.types.exchange import Imported
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Call, Item
 from pilothouse.types.json import JsonObject
-from pilothouse.types.operations import RunList
 from pilothouse.types.paging import Page
 from pilothouse.types.ports import Part
 from pilothouse.types.retention import Retention
@@ -38,6 +37,7 @@ from pilothouse.types.usage import DaySpending, RequestUsage, UsageRows, Used
 
 if TYPE_CHECKING:
     from pilothouse.types.branch_views import BranchNode
+    from pilothouse.types.operations import RunList
     from pilothouse.types.processes import ProcessView
 
 

@@ -59,14 +59,13 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import KeptResult, QueueLimits
-from pilothouse.wiring.answering import Made, dependencies_of
+from pilothouse.wiring.answering import Made, about_self, dependencies_of, metrics_of, watched
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.knowledge import Forgets, Knowledge
 from pilothouse.wiring.meaning import LateMeaning
 from pilothouse.wiring.servers import Servers
-from pilothouse.wiring.telemetry import about_self, metrics_of, observe
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
@@ -210,7 +209,7 @@ async def open_host(
         stack.push_async_callback(servers.close)
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
         executor = Executor(msgspec.structs.replace(parts, recall=known.memory.recall), process, titles=not brief)
-        counters = observe(stack, base, models, process, counted=role in _SERVES)
+        counters = watched(stack, base, models, process, counted=role in _SERVES)
         execution = Execution(executor, parts.settings, slots)
         fleet = _fleet(url, base, execution, process, role, folder_tools)
         engine: Engine = DirectEngine(execution) if fleet is None else fleet.engine

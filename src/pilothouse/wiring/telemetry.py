@@ -14,20 +14,13 @@ from pilothouse.host.engine import Execution
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.processes import ProcessAbout, ProcessRole, ProcessView
-from pilothouse.wiring.foundation import Foundation
+from pilothouse.wiring.foundation import TRACE_ENDPOINTS, Foundation
 
 if TYPE_CHECKING:
     from pilothouse.models.catalogue import ModelCatalogue
     from pilothouse.telemetry.counters import Counters
     from pilothouse.telemetry.facts import Sink
     from pilothouse.wiring.fleet import Fleet
-
-# Where OpenTelemetry's own settings say that something is to be sent; all of those are its to read.
-ENDPOINTS = (
-    "OTEL_EXPORTER_OTLP_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
-)
 
 
 class Metrics:
@@ -62,11 +55,6 @@ class Metrics:
             return None
 
 
-def metrics_of(base: Foundation, counters: Counters | None, role: ProcessRole, fleet: Fleet | None) -> Metrics | None:
-    """Return what operators are told in numbers; None where nothing is counted."""
-    return Metrics(base, counters, role, fleet) if counters is not None else None
-
-
 def observe(
     stack: AsyncExitStack, base: Foundation, models: ModelCatalogue, process: str, *, counted: bool
 ) -> Counters | None:
@@ -78,7 +66,7 @@ def observe(
 
         counters = Counters()
         sinks.append(counters)
-    if any(os.environ.get(name) for name in ENDPOINTS):
+    if any(os.environ.get(name) for name in TRACE_ENDPOINTS):
         from pilothouse.wiring.tracing import tracer
 
         if (traced := tracer(stack, models)) is not None:
