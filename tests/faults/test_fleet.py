@@ -97,7 +97,8 @@ class Scene:
         self.others = [made.begin(name, "worker", "--slots", "400") for name in ("b", "c")]
         made.up(*self.others)
         self.theirs = self._theirs()
-        # What came to it meanwhile.
+        # With what came to it meanwhile.
+        until(lambda: not self.kept.statuses().get("queued"), "everything to be at work")
         self.mine = self.kept.held_by(self.victim)
 
     def start_victim(self) -> Server:
