@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import random
 import signal
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ import httpx2
 import psycopg
 
 from pilothouse.store import packing, rows
-from tests.faults.serving import Server
+from tests.faults.serving import TOKEN, Server
 from tests.support.databases import connected
 from tests.support.waiting import until
 
@@ -112,7 +111,6 @@ class Fleet:
         self._stack = stack
         self.url = url
         self.kept = Kept(url)
-        self.dice = random.Random(1)
 
     def begin(self, name: str, role: str, *more: str, url: str | None = None) -> Server:
         """Start a process by this name; it ends with the fleet."""
@@ -184,23 +182,41 @@ def send_all(server: Server, ids: Sequence[str], model: str, key: str = "0", **m
         return list(senders.map(lambda one: send(server, one, model, f"{one} {key}", **more), ids))
 
 
-def patiently(servers: Sequence[Server], conversation: str, body: Mapping[str, Any], within: float) -> str:
-    """Send a message, to another process each time, until one has accepted it; return its run."""
-    end = time.monotonic() + within
-    tries = 0
-    while True:
-        server = servers[tries % len(servers)]
-        tries += 1
-        try:
-            answered = server.client.post(f"/api/conversations/{conversation}/messages", json=body, timeout=5)
-            if answered.status_code == 202:
-                return str(answered.json()["runId"])
-            assert answered.status_code in (500, 503), answered.text
-            said = answered.text
-        except httpx2.TransportError as error:
-            said = repr(error)
-        assert time.monotonic() < end, f"nobody took the message within {within} s: {said}"
-        time.sleep(0.1)
+class Sender:
+    """Sends messages until someone has accepted them, whoever that is."""
+
+    def __init__(self, servers: Callable[[], Sequence[Server]]) -> None:
+        self._servers = servers
+        self._client = httpx2.Client(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=5, trust_env=False)
+        # How often nobody did at first.
+        self.tries = 0
+
+    def post(self, path: str, body: Mapping[str, Any], status: int, within: float = 90.0) -> dict[str, Any]:
+        """Post to one process after the other until one says that it did as asked."""
+        end = time.monotonic() + within
+        while True:
+            servers = self._servers()
+            server = servers[self.tries % len(servers)]
+            self.tries += 1
+            try:
+                answered = self._client.post(server.url + path, json=dict(body))
+                if answered.status_code == status:
+                    return dict(answered.json())
+                assert answered.status_code in (500, 503), answered.text
+                said = answered.text
+            except httpx2.TransportError as error:
+                said = repr(error)
+            assert time.monotonic() < end, f"nobody took it within {within} s: {said}"
+            time.sleep(0.1)
+
+    def send(self, conversation: str, model: str, key: str) -> str:
+        """Send a message by a key of its own; return its run."""
+        body = {"text": f"message {key}", "modelId": model, "idempotencyKey": key}
+        return str(self.post(f"/api/conversations/{conversation}/messages", body, 202)["runId"])
+
+    def close(self) -> None:
+        """End its connections."""
+        self._client.close()
 
 
 class Counted(NamedTuple):
