@@ -187,7 +187,7 @@ class Sender:
 
     def __init__(self, servers: Callable[[], Sequence[Server]]) -> None:
         self._servers = servers
-        self._client = httpx2.Client(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=5, trust_env=False)
+        self._client = httpx2.Client(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=3, trust_env=False)
         # How often nobody did at first.
         self.tries = 0
 

@@ -27,10 +27,10 @@ from tests.support.waiting import until
 CONVERSATIONS = 500
 # A minute where nobody asked for more.
 SECONDS = 60.0 if chance.SECONDS <= 120 else chance.SECONDS
-SENDERS = 6
+SENDERS = 12
 SLOTS = "20"
 # Between two messages of one sender.
-REST = 0.35
+REST = 0.4
 # After the last fault everything must have come to an end by then.
 CALM = 150.0
 # Shorter and longer than it takes until a process is taken for dead.
