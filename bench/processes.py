@@ -88,6 +88,7 @@ class Server:
     """A running Pilothouse."""
 
     def __init__(self, pid: int, url: str, model_url: str) -> None:
+        self.pid = pid
         self._process = psutil.Process(pid)
         self.url = url
         self.model_url = model_url

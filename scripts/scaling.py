@@ -29,7 +29,7 @@ class Load:
     trips: float = 110
     wal: float = 50_000
     written: float = 39_000
-    packed: float = 3.4
+    packed: float = 3.9
     cpu: float = 0.08
     connections: float = 26
     streaming: float = 0.4

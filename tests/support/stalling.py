@@ -15,6 +15,8 @@ class StallingLine:
         self._to = port
         self._going = threading.Event()
         self._going.set()
+        # Whether nobody is let in.
+        self._is_cut = False
         # Whether the next answer is lost, and its connection with it.
         self.loses_answers = False
         # How often whoever connected said something after an answer: each is a round trip.
@@ -35,6 +37,17 @@ class StallingLine:
         """Let everything through again, what was held first."""
         self._going.set()
 
+    def cut(self) -> None:
+        """End all connections, and end new ones at once."""
+        self._is_cut = True
+        for end in [*self._ends]:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def mend(self) -> None:
+        """Let new connections through again."""
+        self._is_cut = False
+
     def _start(self, work: object, *arguments: object) -> None:
         thread = threading.Thread(target=work, args=arguments, daemon=True)  # type: ignore[arg-type]
         self._threads.append(thread)
@@ -44,6 +57,9 @@ class StallingLine:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
+                if self._is_cut:
+                    near.close()
+                    continue
                 far = socket.create_connection(("127.0.0.1", self._to))
                 self._ends += [near, far]
                 self._start(self._pass, near, far, 1)

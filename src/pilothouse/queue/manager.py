@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
@@ -18,6 +19,11 @@ from pilothouse.types.queue import MESSAGES, TASKS, queue_at
 _log = logging.getLogger(__name__)
 # The worker asks as if someone had told it of a job.
 _LOOK: Notification = {"type": "job_inserted", "job_id": 0}
+# Taken by this worker, and it does not know: the answer to its question was lost.
+_UNKNOWN = (
+    "UPDATE procrastinate_jobs SET status = 'todo', worker_id = NULL WHERE status = 'doing' "
+    "AND worker_id = %(worker_id)s AND id <> ALL(%(taken)s)"
+)
 AWAY = (exceptions.ConnectorException, psycopg.Error, OSError)
 
 
@@ -34,6 +40,8 @@ class SlotManager(JobManager):
         self.worker_id: int | None = None
         # Told when the queue has a name for this process.
         self.registered: Callable[[], Awaitable[object]] = _nobody
+        # Whether a job may have been taken of which nothing is known here, and since when.
+        self._unsure: float | None = None
         # Why nothing is taken from the queue, in a few words; empty while it is.
         self.trouble = "it has not begun yet"
 
@@ -60,14 +68,25 @@ class SlotManager(JobManager):
         wanted = [self._own, MESSAGES.name, *tasks]
         try:
             # Not the number that the worker knows: a process that was paused is registered anew.
+            await self._give_back(self.worker_id or worker_id)
             job = await super().fetch_job(wanted, self.worker_id or worker_id)
         except AWAY as error:
+            self._unsure = time.monotonic()
             await self._away("nothing was taken from the queue", error)
             return None
         self.trouble = ""
         if job is not None and job.id is not None:
             self.taken.add(job.id)
         return job
+
+    async def _give_back(self, worker_id: int) -> None:
+        """Give back what was taken when the connection broke: its conversation would wait for as long as we live."""
+        if self._unsure is None:
+            return
+        await self.connector.execute_query_async(_UNKNOWN, worker_id=worker_id, taken=list(self.taken))
+        # For a while: the database may still be at work on what it was asked on the connection that broke.
+        if time.monotonic() - self._unsure > limits.DATABASE_STATEMENT:
+            self._unsure = None
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
         """Mark a job as done, however long the database is away, and look for the next."""

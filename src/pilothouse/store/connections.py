@@ -23,6 +23,8 @@ class Connections:
     """All connections of a process to its database, and whether anyone answers on them."""
 
     def __init__(self) -> None:
+        # What the database calls them: whoever takes this process for dead ends them by it.
+        self.name = f"pilothouse {os.urandom(8).hex()}"
         self._open: WeakSet[Connection[Any] | AsyncConnection[Any]] = WeakSet()
         self._lock = threading.Lock()
         # Set while the database is known to hang: nobody begins to wait for it then.

@@ -39,7 +39,8 @@ _FORGOTTEN = Statement(
 )
 # Also by the conversations whose runs it held: a process of an earlier release had no name in the queue.
 _LEFT_BEHIND = Statement(
-    "DELETE FROM procrastinate_jobs WHERE status = 'doing' AND (worker_id = :worker OR lock = ANY(:locks))"
+    "DELETE FROM procrastinate_jobs WHERE status = 'doing' AND (worker_id = :worker OR lock = ANY(:locks)) "
+    "RETURNING lock"
 )
 _NOBODYS = Statement(
     "DELETE FROM procrastinate_jobs WHERE status = 'doing' AND (worker_id IS NULL OR worker_id IN "
@@ -77,7 +78,11 @@ def defer_forgotten(connection: Connection, before: float) -> None:
 def drop_of(connection: Connection, worker: int | None, held: Sequence[Run]) -> None:
     """Remove the jobs that a worker had taken, and those of runs it held: it is dead, and they get new ones."""
     locks = [lock for run in held for lock in (run.conversation_id, f"{run.conversation_id}/{run.id}")]
-    _LEFT_BEHIND.run(connection, {"worker": worker, "locks": locks})
+    dropped = _LEFT_BEHIND.column(connection, {"worker": worker, "locks": locks})
+    # Those that it had taken and not begun. The others have theirs when their runs are queued again.
+    begun = {run.conversation_id for run in held}
+    if taken := {lock.partition("/")[0] for lock in dropped} - begun:
+        defer(connection, taken)
 
 
 def drop_nobodys(connection: Connection, seconds: float) -> None:

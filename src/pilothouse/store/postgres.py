@@ -73,24 +73,26 @@ def parsed(url: str) -> sa.URL:
     return read.set(drivername="postgresql+psycopg")
 
 
-def _line_options(url: sa.URL) -> dict[str, ConnParam]:
-    """Return the limits of a connection that its URL does not set."""
-    return {name: value for name, value in _LINE.items() if name not in url.query}
+def _line_options(url: sa.URL, name: str) -> dict[str, ConnParam]:
+    """Return the limits of a connection that its URL does not set, and what the database calls it."""
+    options = {key: value for key, value in _LINE.items() if key not in url.query}
+    # Of all that a person can set the name alone is ours: by it others end what a dead process holds.
+    return options | {"application_name": name} if name else options
 
 
-def line_to(url: str) -> str:
-    """Return what the driver takes to open a connection by itself."""
+def line_to(url: str, name: str = "") -> str:
+    """Return what the driver takes to open a connection by itself; by a name, if it is to have one."""
     # Imported only here: SQLite needs none of it.
     from psycopg.conninfo import make_conninfo
 
-    return make_conninfo(url.replace("postgresql+psycopg://", "postgresql://"), **_line_options(parsed(url)))
+    return make_conninfo(url.replace("postgresql+psycopg://", "postgresql://"), **_line_options(parsed(url), name))
 
 
 def make_engine(url: str, pool_size: int, connections: Connections) -> sa.Engine:
     """Return an engine whose connections have all limits, and are added to `connections`."""
     where = parsed(url)
     alchemy_errors()
-    engine = sa.create_engine(where, pool_size=pool_size, connect_args=_line_options(where))
+    engine = sa.create_engine(where, pool_size=pool_size, connect_args=_line_options(where, connections.name))
     sa_event.listen(engine, "connect", connections.add)
     # Whose connection was cut would open another one, and wait for that.
     sa_event.listen(engine, "do_connect", lambda *_how: connections.check())

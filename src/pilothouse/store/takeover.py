@@ -9,13 +9,19 @@ from pilothouse.store import changes, rows
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
-from pilothouse.types.processes import ProcessView, about_of
+from pilothouse.types.processes import ProcessAbout, ProcessView, about_of
 from pilothouse.types.records import Settle
 from pilothouse.types.runs import Run
 
 _TURN = Statement("SELECT pg_try_advisory_xact_lock(hashtextextended(:process, 0))")
 _HELD = Statement("SELECT body FROM runs WHERE status = 'running' AND process = :process")
 _ABOUT = Statement("SELECT about FROM processes WHERE id = :process")
+# A process that stands still in the middle of a transaction keeps what that has locked: between two statements that are
+# sent together no limit of the database's own ends it. Those of another user cannot be ended.
+_END = Statement(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = :name AND usename = current_user "
+    "AND pid <> pg_backend_pid()"
+)
 _FORGET = Statement("DELETE FROM processes WHERE id = :process")
 _PROCESSES = Statement(
     "SELECT id, seen_at, about FROM processes UNION SELECT DISTINCT process, 0.0, NULL FROM runs "
@@ -28,10 +34,11 @@ def take_over(tx: Transaction, process: str, rule: Settle) -> list[Run]:
     shared = tx.connection.dialect.name != "sqlite"
     if shared and not _TURN.first(tx.connection, {"process": process}):
         return []
+    about = _ended(tx.connection, process) if shared else None
     held = [rows.run_decoder.decode(body) for body in _HELD.column(tx.connection, {"process": process})]
     if shared:
         tx.hold_all({run.conversation_id for run in held})
-        _drop_jobs(tx.connection, process, held)
+        _drop_jobs(tx.connection, about, held)
     taken = [changes.settle_run(tx, run.id, rule) for run in sorted(held, key=lambda run: (run.created_at, run.id))]
     _FORGET.run(tx.connection, {"process": process})
     if shared:
@@ -39,10 +46,17 @@ def take_over(tx: Transaction, process: str, rule: Settle) -> list[Run]:
     return [run for run in taken if run is not None]
 
 
-def _drop_jobs(connection: Connection, process: str, held: Sequence[Run]) -> None:
+def _ended(connection: Connection, process: str) -> ProcessAbout | None:
+    """End what a process has open here, and return what it said of itself."""
+    about = about_of(_ABOUT.first(connection, {"process": process}))
+    if about is not None and about.connections:
+        _END.rows(connection, {"name": about.connections})
+    return about
+
+
+def _drop_jobs(connection: Connection, about: ProcessAbout | None, held: Sequence[Run]) -> None:
     from pilothouse.store import jobs
 
-    about = about_of(_ABOUT.first(connection, {"process": process}))
     jobs.drop_of(connection, about.worker if about is not None else None, held)
 
 

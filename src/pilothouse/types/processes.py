@@ -27,6 +27,8 @@ class ProcessAbout(Frozen, frozen=True):
     terminals: tuple[str, ...] = ()
     # What the queue calls it; a process that takes no jobs has none.
     worker: int | None = None
+    # What the database calls its connections.
+    connections: str = ""
 
 
 class ProcessView(Frozen, frozen=True):

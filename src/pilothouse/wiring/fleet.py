@@ -46,7 +46,7 @@ class Fleet:
         self, url: str, connections: Connections, execution: Execution, process: str, role: ProcessRole, here: Here
     ) -> None:
         self._here = here
-        self._line = postgres.line_to(url)
+        self._line = postgres.line_to(url, connections.name)
         self._connections = connections
         self._execution = execution
         # What the others were told last of the terminals here.
@@ -128,6 +128,7 @@ class Fleet:
             version=version("pilothouse"),
             started_at=self._began,
             terminals=tuple(self._told[: limits.TERMINALS_RUNNING]),
+            connections=self._connections.name,
             worker=self._queue.manager.worker_id if self._queue is not None else None,
         )
 
