@@ -39,6 +39,7 @@ USER = "10001"
 # They would take away what bubblewrap and Landlock need.
 BREAKS_THE_SANDBOX = {
     "PrivateUsers",
+    "ProtectHostname",
     "ProtectKernelLogs",
     "ProtectKernelTunables",
     "ProtectProc",
