@@ -123,10 +123,16 @@ def asked(web: Server, model: str, count: int) -> list[str]:
         return list(askers.map(lambda _: web.conversation(model), range(count)))
 
 
-def ask_all(web: Server, ids: Sequence[str]) -> None:
-    """Send a message to each."""
+def ask_all(web: Server, ids: Sequence[str], within: float = 0.0) -> None:
+    """Send a message to each, one after the other within so many seconds, as people do."""
+    began = time.monotonic()
+
+    def ask(number: int) -> None:
+        time.sleep(max(0.0, began + within * number / len(ids) - time.monotonic()))
+        web.ask(ids[number])
+
     with ThreadPoolExecutor(ASKERS) as askers:
-        list(askers.map(web.ask, ids))
+        list(askers.map(ask, range(len(ids))))
 
 
 def stream(made: Fleet, workers: int, options: argparse.Namespace, most_readers: int = 0) -> Measured:
@@ -141,7 +147,8 @@ def stream(made: Fleet, workers: int, options: argparse.Namespace, most_readers:
     read = [ids[number % len(ids)] for number in range(max(most_readers, len(ids)))]
     with readers(web, read) as reading:
         before = [settled(server) for server in (*working, web)]
-        ask_all(web, ids)
+        # All are at work at once in the second half.
+        ask_all(web, ids, options.seconds / 2)
         reads = reading.result()
         after = [settled(server) for server in (*working, web)]
     used = [now - then for now, then in zip(after, before, strict=True)]
@@ -166,7 +173,7 @@ def round_trips(made: Fleet, options: argparse.Namespace) -> float:
     with made.counted() as line:
         ids = asked(web, model, SLOTS)
         first, began = line.round_trips(), time.monotonic()
-        time.sleep(options.seconds / 2)
+        time.sleep(10)
         idle = (line.round_trips() - first) / (time.monotonic() - began)
         first, began = line.round_trips(), time.monotonic()
         ask_all(web, ids)
@@ -234,25 +241,27 @@ def show(found: dict[str, Measured]) -> None:
     for name, one in found.items():
         verdict(f"p99, {name}", quantile(one.delays, 0.99), MOST_MS, " ms")
     floor = next(iter(found.values())).at_workers
-    for name, one in list(found.items())[1 : len(WORKERS)]:
+    for name, one in list(found.items())[1:]:
         verdict(f"processor time of a run against one worker, {name}", one.at_workers / floor, MOST_MORE)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rate", type=int, default=6, help="tokens a second, about what a person reads")
-    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--rate", type=int, default=5, help="tokens a second, about what a person reads")
+    parser.add_argument("--seconds", type=int, default=40)
+    parser.add_argument("--workers", type=int, nargs="+", default=list(WORKERS))
     parser.add_argument("--only", choices=("stream", "trips", "tasks", "dead"), help="one part of it")
     options = parser.parse_args()
     parts = (options.only,) if options.only else ("stream", "trips", "tasks", "dead")
     with postgres() as database, endpoint() as model_url:
         if "stream" in parts:
             found: dict[str, Measured] = {}
-            for workers in WORKERS:
+            for workers in options.workers:
                 with fleet(database, model_url) as made:
                     found[f"{workers} of {SLOTS} slots"] = stream(made, workers, options)
             with fleet(database, model_url) as made:
-                found[f"{WORKERS[-1]}, {READERS} readers"] = stream(made, WORKERS[-1], options, READERS)
+                most = options.workers[-1]
+                found[f"{most}, {READERS} readers"] = stream(made, most, options, READERS)
             show(found)
         if "trips" in parts:
             with fleet(database, model_url) as made:

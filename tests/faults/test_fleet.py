@@ -19,6 +19,7 @@ from tests.faults.fleet import (
     Fleet,
     Held,
     Kept,
+    Sender,
     all_ended,
     answer,
     conversations,
@@ -33,6 +34,7 @@ from tests.faults.fleet import (
 )
 from tests.faults.serving import Server
 from tests.support import invariants
+from tests.support.postgres import Postgres
 from tests.support.replicas import give_key
 from tests.support.stalling import StallingLine, stalling
 from tests.support.waiting import until
@@ -236,3 +238,51 @@ def test_a_process_without_its_database_delays_only_its_own_runs_and_says_that_i
 
 def _ways(line: StallingLine) -> dict[str, tuple[Callable[[], None], Callable[[], None]]]:
     return {"half open": (line.stall, line.go_on), "cut off": (line.cut, line.mend)}
+
+
+@pytest.mark.case("F-46")
+@pytest.mark.timeout(LONG)
+@pytest.mark.parametrize("how", ["restarted", "connections ended"])
+def test_a_database_that_fails_under_several_processes_loses_and_doubles_nothing(
+    tmp_path: Path, postgres: Postgres, postgres_url: str, how: str
+) -> None:
+    accepted: dict[str, list[str]] = {}
+    # The tests' own database forgets the last moments when it is stopped; one that people have does not.
+    postgres.execute(f'ALTER DATABASE "{postgres_url.rpartition("/")[2]}" SET synchronous_commit = on')
+    with fleet(tmp_path, postgres_url) as made:
+        web = made.begin("web", "web")
+        workers = [made.begin(name, "worker", "--slots", "10") for name in ("a", "b")]
+        made.up(web, *workers)
+        model = made.script("short", 8, 0.1)
+        accepted |= {one: [] for one in conversations(web, 24)}
+        trouble = threading.Thread(target=_trouble, args=(postgres, postgres_url, how))
+        trouble.start()
+        sender = Sender(lambda: [web])
+        for each in range(4):
+            for one, runs in accepted.items():
+                runs.append(sender.send(one, model, f"{one} {each}"))
+        sender.close()
+        trouble.join()
+        all_ended(made.kept, 120)
+        until(lambda: not made.kept.jobs("doing"), "no job to stay at work", 40)
+        counted = count(made.kept, accepted)
+        print(f"{how}: {counted}, posted {sender.tries} times, taken over {len(made.kept.taken_over())}")
+        assert counted == (96, 0, 0, 0)
+        for server in (web, *workers):
+            until(lambda server=server: server.client.get("/api/ready").status_code == 200, "it to be ready", 40)  # type: ignore[misc]
+    invariants.check(postgres_url)
+
+
+def _trouble(postgres: Postgres, url: str, how: str) -> None:
+    """Let the database fail a few times."""
+    name = url.rpartition("/")[2]
+    for _ in range(2 if how == "restarted" else 15):
+        time.sleep(0.5)
+        if how == "restarted":
+            postgres.interrupt()
+            time.sleep(2)
+            postgres.resume()
+        else:
+            postgres.execute(
+                f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND random() < 0.5"
+            )

@@ -26,6 +26,8 @@ _log = logging.getLogger(__name__)
 _CHANNEL = "pilothouse"
 # One of its own: an earlier version, which knows nothing of it, may be at work beside this one.
 _LIVE_CHANNEL = "pilothouse_live"
+# The text itself has another one: where nobody reads, hundreds of pieces a second are not even looked at.
+_TEXT_CHANNEL = "pilothouse_text"
 # PostgreSQL takes 8,000 bytes in one notification; an id has 28.
 _IDS_PER_NOTE = 200
 _NOTE_BYTES = 7_900
@@ -137,6 +139,7 @@ class Wakeups:
                 async with await self._connect() as connection:
                     await connection.execute(f"LISTEN {_CHANNEL}")
                     await connection.execute(f"LISTEN {_LIVE_CHANNEL}")
+                    await connection.execute(f"LISTEN {_TEXT_CHANNEL}")
                     self._hearing.missed()
                     async for note in connection.notifies():
                         if note.pid != self._own:
@@ -150,7 +153,7 @@ class Wakeups:
             if note.channel == _CHANNEL:
                 for conversation_id in _ids.decode(note.payload):
                     self._hearing.woken(conversation_id)
-            else:
+            elif note.channel == _LIVE_CHANNEL or any(True for _ in self._hearing.read_here()):
                 self._hear_live(_live.decode(note.payload))
         except msgspec.MsgspecError:
             # Of a version that says it in another way, or from someone else.
@@ -208,7 +211,7 @@ class Wakeups:
             return
         self._sent_live = time.monotonic()
         while self._pieces:
-            yield _LIVE_CHANNEL, msgspec.json.encode(_LiveNote(pieces=self._next_pieces())).decode()
+            yield _TEXT_CHANNEL, msgspec.json.encode(_LiveNote(pieces=self._next_pieces())).decode()
 
     def _next_pieces(self) -> tuple[_Piece, ...]:
         pieces: list[_Piece] = []

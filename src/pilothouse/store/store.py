@@ -133,6 +133,10 @@ class Store:
         # Whoever signs in while the disk is full stays signed in until this process ends.
         self._unsaved_sessions: dict[str, tuple[str, float]] = {}
 
+    @property
+    def text_every(self) -> float:
+        return limits.DURABLE_FLUSH if self._database.is_sqlite else limits.DURABLE_FLUSH_SHARED
+
     # --- conversations ---
 
     add_conversation = _joins(units.add_conversation, lambda conversation: conversation.id)

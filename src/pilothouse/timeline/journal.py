@@ -1,8 +1,8 @@
 """A run's pen: it keeps the run's view of the conversation and writes to the timeline.
 
-Streaming text goes to readers every LIVE_FLUSH seconds and to the store every DURABLE_FLUSH seconds; it is on
-disk with the next thing that is promised, at the latest with the end of the run. While the store cannot take
-anything (a full disk), writing waits: the run is paused, and nothing is lost.
+Streaming text goes to readers every LIVE_FLUSH seconds and to the store every DURABLE_FLUSH seconds, less often where
+others share it; it is on disk with the next thing that is promised, at the latest with the end of the run. While the
+store cannot take anything (a full disk), writing waits: the run is paused, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -385,7 +385,7 @@ class RunJournal:
         self._keeper = None
         if not any(text.unsaved for text in self._texts.values()):
             return
-        left = self._last_saved + limits.DURABLE_FLUSH - time.monotonic()
+        left = self._last_saved + self._records.text_every - time.monotonic()
         if left <= 0 and (self._saver is None or self._saver.done()):
             self._saver = asyncio.create_task(self._save(), name="journal-save")
         else:

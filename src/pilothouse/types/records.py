@@ -125,6 +125,10 @@ class Records(TopicRecords, Protocol):
     or what the next promise takes along.
     """
 
+    @property
+    def text_every(self) -> float:
+        """Return how often text that streams is to be kept, in seconds."""
+
     async def add_conversation(self, conversation: Conversation) -> Conversation:
         """Keep a new conversation."""
 

@@ -7,6 +7,9 @@ LIVE_FLUSH = 0.04
 CREATED_SOON = 0.01
 # Text is made durable this often: what a killed process can lose of a half-finished answer.
 DURABLE_FLUSH = 0.25
+# And this often in a database elsewhere, where hundreds of answers may stream at once: each such write costs as much as
+# all that is done with a second of text, and whoever goes on after a killed process asks the model anew.
+DURABLE_FLUSH_SHARED = 1.0
 # An idle stream says something this often; it also heals a lost wake-up from another process.
 FEED_PING = 15.0
 # Events a reader may lag behind before it is told to reload; a suspended tab must not hold memory.
