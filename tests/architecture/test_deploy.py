@@ -293,6 +293,7 @@ def blocks(text: str) -> str:
     return re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE)
 
 
+@pytest.mark.case("PLT-10")
 def test_both_proxies_let_streams_through_and_keep_metrics_inside() -> None:
     nginx = blocks((DEPLOY / "nginx.conf").read_text(encoding="utf-8"))
     assert nginx.count("{") == nginx.count("}") > 0
@@ -313,6 +314,12 @@ def test_both_proxies_let_streams_through_and_keep_metrics_inside() -> None:
     assert "respond /metrics 404" in caddy
     assert "flush_interval -1" in caddy
     assert "health_uri /api/ready" in caddy
+    # Caddy gets a certificate by itself for a name; nginx is told where one is, and sends everyone to it.
+    assert caddy.lstrip().startswith("pilothouse.example {")
+    assert "ssl_certificate " in nginx
+    assert "return 301 https://$host$request_uri;" in nginx
+    guide = (ROOT / "docs" / "guide" / "deploying.md").read_text(encoding="utf-8")
+    assert all(f"deploy/{name}" in guide for name in ("Caddyfile", "nginx.conf"))
     for text in (nginx, caddy):
         assert not re.search(r"ip_hash|sticky|lb_policy (cookie|ip_hash|client_ip_hash)", text)
 
