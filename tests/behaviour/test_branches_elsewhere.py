@@ -90,6 +90,11 @@ async def test_markdown_of_all_branches_tells_each_once(chat: Chat) -> None:
     told = await markdown(chat, all_branches=True)
     heads = [line for line in told.splitlines() if line.startswith("# ")]
     assert heads[1:] == ["# The first branch", "# Branch 1: an edited message", "# Branch 2: another answer"]
+    leaves = [line for line in told.splitlines() if line.startswith("*It leaves ")]
+    assert leaves == [
+        "*It leaves the first branch after “Albatross”.*",
+        "*It leaves the first branch at its beginning.*",
+    ]
     assert [told.count(word) for word in ("Pelican", "Kittiwake")] == [1, 1]
     assert "## You (hidden from models)\n\nPelican" in told
 

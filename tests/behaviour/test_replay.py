@@ -10,7 +10,7 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, CompactionWish, ConversationPatch, NewConversation
-from pilothouse.types.branch_views import BranchChoice, Retry
+from pilothouse.types.branch_views import BranchChoice, NewCopy, Retry
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.item_data import NoticeData, ResponseData
@@ -237,10 +237,13 @@ async def test_nobody_goes_on_with_a_replay(desk: Replays) -> None:
     again = await replayed(chat, run.id, model_id=another(chat, ["Uno."]))
     before = await chat.snapshot()
     chosen = chat.api.branches.choose(ME, chat.id, BranchChoice(branch=again.branch))
-    for work in (chat.send("B", branch=again.branch), chat.send("B", after=again.id), chosen):
+    copied = chat.api.branches.copy(ME, again.id, NewCopy())
+    there = (await chat.api.conversations.list(ME)).conversations
+    for work in (chat.send("B", branch=again.branch), chat.send("B", after=again.id), chosen, copied):
         error = await refused(work)
         assert (error.code, error.message) == ("conflict", "A replay is there to be looked at; nobody goes on with it.")
     assert await chat.snapshot() == before
+    assert (await chat.api.conversations.list(ME)).conversations == there
     # Another answer to its message stands beside the first, and goes on from there.
     third = await chat.settled((await chat.api.branches.retry(ME, again.id, Retry())).run_id)
     assert (third.status, third.options.replay_of, third.branch) == ("completed", None, 2)

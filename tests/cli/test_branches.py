@@ -94,6 +94,13 @@ def test_what_cannot_be_done_in_a_chat_is_said_and_changes_nothing(home: Path, s
         screen.type("/edit 7\r")
         screen.until("“7” is no message of yours here")
         screen.until("›")
+        for typed in ("/edit 1 in other words", "/branch 1 in other words", "/branches 0 in other words"):
+            screen.type(f"{typed}\r")
+            screen.until("Only a number is taken here")
+            screen.until("›")
+        screen.type(f"/edit {'9' * 5_000}\r")
+        screen.until("is no message of yours here")
+        screen.until("›")
         screen.type("/retry nosuchmodel\r")
         screen.until("nosuchmodel")
         screen.until("›")

@@ -4,11 +4,11 @@ import type { UserMessageItem } from "../api/types";
 import { BackIcon, ChevronIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { placeOf, type Place, type Sibling } from "../store/branches";
-import { goToSibling } from "../store/branching";
 import { useApp } from "../store/store";
 import classes from "./Branches.module.css";
-import { holdPlace, type Direction } from "./holding";
+import type { Direction } from "./holding";
 import { openTree } from "./opened";
+import { standsAt, switchTo } from "./switching";
 
 /** Other messages in the place of one, or other answers to it. */
 type What = "message" | "answer";
@@ -17,6 +17,10 @@ const words = {
   message: { group: "Versions of this message", one: "version", title: "Version" },
   answer: { group: "Answers to this message", one: "answer", title: "Answer" },
 };
+
+/** The arrow that a pointer has gone down on. The arrows of what is shown next take its place while it is down, and then no
+ * click comes of it. */
+let pressed: { name: string; direction: Direction; element: Element } | null = null;
 
 /** Return those to switch between, each with all that leads to it, and which of them is shown. */
 function choicesOf(place: Place, what: What): { all: (readonly Sibling[])[]; at: number } {
@@ -34,10 +38,9 @@ export function Arrows({ message, what }: { message: UserMessageItem | undefined
   const { group, one, title } = words[what];
   const name = `${place.root} ${what}`;
   const go = (direction: Direction) => {
-    const next = all[at + (direction === "next" ? 1 : -1)];
-    if (!next) return;
-    holdPlace(name, direction);
-    goToSibling(place, next).catch(tell);
+    const to = standsAt(name, at) + (direction === "next" ? 1 : -1);
+    const siblings = all[to];
+    if (siblings) switchTo({ name, direction, place, to, siblings }).catch(tell);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
@@ -54,6 +57,11 @@ export function Arrows({ message, what }: { message: UserMessageItem | undefined
         aria-label={direction === "next" ? `Next ${one}` : `Previous ${one}`}
         aria-disabled={!isPossible || undefined}
         data-direction={direction}
+        onPointerDown={({ currentTarget }) => (pressed = { name, direction, element: currentTarget })}
+        onPointerUp={() => {
+          if (pressed?.name === name && pressed.direction === direction && !pressed.element.isConnected) go(direction);
+          pressed = null;
+        }}
         onClick={() => go(direction)}
       >
         {direction === "next" ? <ChevronIcon size={15} /> : <BackIcon size={15} />}

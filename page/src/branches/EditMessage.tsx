@@ -84,6 +84,7 @@ export function EditMessage({ item }: { item: UserMessageItem }) {
     <form
       className={classes.edit}
       aria-label="Edit the message"
+      data-edit
       onSubmit={(event) => {
         event.preventDefault();
         send();

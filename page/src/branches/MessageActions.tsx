@@ -1,4 +1,4 @@
-import { ActionIcon, Tooltip } from "@mantine/core";
+import { ActionIcon } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { UserMessageItem } from "../api/types";
 import type { Foot } from "../chat/rows";
@@ -7,6 +7,8 @@ import { CopyButton } from "../shell/CopyButton";
 import { BranchIcon, PencilIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { focusComposer } from "../shell/start";
+import { Tip } from "../shell/Tip";
+import { isReplay } from "../store/branches";
 import { branchAfter, branchBefore, editMessage } from "../store/branching";
 import { useApp } from "../store/store";
 import { Arrows } from "./Arrows";
@@ -15,18 +17,20 @@ import { Regenerate } from "./Regenerate";
 
 interface ActionProps {
   label: string;
+  /** What it means here, where its name does not say that. */
+  tip?: string;
   onClick: () => void;
   children: ReactNode;
 }
 
 /** A quiet button under a message. */
-function Action({ label, onClick, children }: ActionProps) {
+function Action({ label, tip = label, onClick, children }: ActionProps) {
   return (
-    <Tooltip label={label}>
+    <Tip label={tip}>
       <ActionIcon size="sm" aria-label={label} onClick={onClick}>
         {children}
       </ActionIcon>
-    </Tooltip>
+    </Tip>
   );
 }
 
@@ -46,8 +50,15 @@ interface ActionsProps {
   own?: UserMessageItem;
 }
 
-/** What can be done about a message or an answer: the same under each, at most four in sight. */
+const branchWords = {
+  message: "Branch from here: write something else in its place",
+  answer: "Branch from here: go on after this answer",
+};
+
+/** What can be done about a message or an answer: the same under each, an own message can be edited, too. */
 function Actions({ what, said, runId, itemId, isOver, own }: ActionsProps) {
+  // Where a replay is shown there is no box to write the next message in.
+  const hasBox = useApp(({ open }) => !isReplay(open?.branches, open?.branch));
   const branch = () => void (own ? branchBefore(own) : branchAfter(runId)).then(focusComposer).catch(tell);
   return (
     <span className={chat.quietly}>
@@ -58,12 +69,12 @@ function Actions({ what, said, runId, itemId, isOver, own }: ActionsProps) {
         </Action>
       )}
       {isOver && <Regenerate runId={runId} />}
-      {!own && (
-        <Action label="Branch from here" onClick={branch}>
+      {hasBox && (
+        <Action label="Branch from here" tip={branchWords[what]} onClick={branch}>
           <BranchIcon size={15} />
         </Action>
       )}
-      <MoreActions what={what} runId={runId} itemId={itemId} isOver={isOver} onBranch={own ? branch : null} />
+      <MoreActions what={what} runId={runId} itemId={itemId} isOver={isOver} />
     </span>
   );
 }

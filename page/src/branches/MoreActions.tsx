@@ -1,7 +1,10 @@
-import { ActionIcon, Menu, Tooltip } from "@mantine/core";
+import { ActionIcon, Menu } from "@mantine/core";
+import { useRef, useState } from "react";
 import { ReplayItem } from "../replay/ReplayItem";
-import { BranchIcon, DotsIcon, EyeOffIcon, NewWindowIcon, TreeIcon } from "../shell/icons";
+import { DotsIcon, EyeOffIcon, NewWindowIcon, TreeIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
+import { Tip } from "../shell/Tip";
+import { isReplay } from "../store/branches";
 import { copyInto } from "../store/branching";
 import { useApp } from "../store/store";
 import { hideWithUndo } from "./hiding";
@@ -14,34 +17,39 @@ interface MoreActionsProps {
   itemId: string | null;
   /** Whether nothing is under way for it: until then it is neither copied nor hidden. */
   isOver: boolean;
-  /** Go on from here with another message; null where a button beside the menu does that. */
-  onBranch: (() => void) | null;
 }
 
 const upTo = { message: "All up to this message, with its answer", answer: "All up to this answer" };
 
 /** What is done more seldom about a message or an answer. */
-export function MoreActions({ what, runId, itemId, isOver, onBranch }: MoreActionsProps) {
+export function MoreActions({ what, runId, itemId, isOver }: MoreActionsProps) {
   const hasBranches = useApp((state) => (state.open?.conversation.branches ?? 0) > 0);
+  // A copy would be gone on with.
+  const isOfReplay = useApp(({ open }) => isReplay(open?.branches, open?.runs.get(runId)?.branch));
+  const [isOpen, setOpen] = useState(false);
+  // A menu that is opened makes one copy; while it closes it can still be pressed.
+  const isFresh = useRef(false);
+  const onChange = (opens: boolean) => {
+    isFresh.current ||= opens;
+    setOpen(opens);
+  };
+  const copy = () => {
+    if (isFresh.current) void copyInto(runId).catch(tell);
+    isFresh.current = false;
+  };
   return (
-    <Menu position={what === "message" ? "bottom-end" : "bottom-start"} width={290}>
-      <Tooltip label="More">
+    <Menu position={what === "message" ? "bottom-end" : "bottom-start"} width={290} opened={isOpen} onChange={onChange}>
+      <Tip label="More" isQuiet={isOpen}>
         <Menu.Target>
           <ActionIcon size="sm" aria-label={`More about this ${what}`}>
             <DotsIcon size={15} />
           </ActionIcon>
         </Menu.Target>
-      </Tooltip>
+      </Tip>
       <Menu.Dropdown>
-        {onBranch && (
-          <Menu.Item leftSection={<BranchIcon size={15} />} onClick={onBranch}>
-            Branch from here
-            <div className="ph-menu-note">Write something else in its place</div>
-          </Menu.Item>
-        )}
         {what === "answer" && <ReplayItem runId={runId} />}
-        {isOver && (
-          <Menu.Item leftSection={<NewWindowIcon size={15} />} onClick={() => void copyInto(runId).catch(tell)}>
+        {isOver && !isOfReplay && (
+          <Menu.Item leftSection={<NewWindowIcon size={15} />} onClick={copy}>
             Branch into a new conversation
             <div className="ph-menu-note">{upTo[what]}</div>
           </Menu.Item>

@@ -1,8 +1,9 @@
-import { ActionIcon, Menu, Tooltip } from "@mantine/core";
+import { ActionIcon, Menu } from "@mantine/core";
 import { useRef, useState } from "react";
 import { newKey } from "../composer/drafts";
 import { RetryIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
+import { Tip } from "../shell/Tip";
 import type { ConversationState } from "../store/conversation";
 import { useApp, useGetState } from "../store/store";
 import classes from "./Branches.module.css";
@@ -18,6 +19,13 @@ export function answeredBy(open: ConversationState | null, runId: string): strin
   return open?.runs.get(runId)?.options.modelId ?? "";
 }
 
+/** Return why a model cannot answer again: it is not among those that there are. "" where it can, or is not known. */
+export function goneWords(models: readonly { id: string }[], model: string): string {
+  // A script that a command line named is in no list.
+  if (!model || model.startsWith("scripted:") || models.some(({ id }) => id === model)) return "";
+  return `“${model}” is not among your models any more`;
+}
+
 interface WaysProps {
   runId: string;
   onChosen: (modelId: string | null) => void;
@@ -29,14 +37,17 @@ function Ways({ runId, onChosen, onTemperature }: WaysProps) {
   const models = useApp((state) => state.models.models);
   const model = useApp((state) => answeredBy(state.open, runId));
   const same = models.find(({ id }) => id === model);
+  const gone = goneWords(models, model);
   const others = models.filter(({ id }) => id !== same?.id);
   return (
     <>
-      <Menu.Item onClick={() => onChosen(same?.id ?? null)}>
+      <Menu.Item disabled={gone !== ""} onClick={() => onChosen(same?.id ?? null)}>
         With the same model
-        {same && <div className="ph-menu-note">{same.name}</div>}
+        {(gone || same) && <div className="ph-menu-note">{gone || same?.name}</div>}
       </Menu.Item>
-      <Menu.Item onClick={onTemperature}>At another temperature…</Menu.Item>
+      <Menu.Item disabled={gone !== ""} onClick={onTemperature}>
+        At another temperature…
+      </Menu.Item>
       {others.length > 0 && (
         <>
           <Menu.Divider />
@@ -58,6 +69,7 @@ function Ways({ runId, onChosen, onTemperature }: WaysProps) {
 export function Regenerate({ runId }: { runId: string }) {
   const now = useGetState();
   const [isAsking, setAsking] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   // A menu that is opened makes one answer; while it closes it can still be pressed.
   const key = useRef<string | null>(null);
   const again = async (modelId: string | null, temperature: number | null = null) => {
@@ -74,14 +86,14 @@ export function Regenerate({ runId }: { runId: string }) {
   };
   return (
     <>
-      <Menu position="bottom-start" width={260} onOpen={() => (key.current = newKey())}>
-        <Tooltip label="Regenerate">
+      <Menu position="bottom-start" width={260} opened={isOpen} onChange={setOpen} onOpen={() => (key.current = newKey())}>
+        <Tip label="Regenerate" isQuiet={isOpen}>
           <Menu.Target>
             <ActionIcon size="sm" aria-label="Regenerate">
               <RetryIcon size={15} />
             </ActionIcon>
           </Menu.Target>
-        </Tooltip>
+        </Tip>
         <Menu.Dropdown>
           <Ways runId={runId} onChosen={(modelId) => void again(modelId)} onTemperature={() => setAsking(true)} />
         </Menu.Dropdown>

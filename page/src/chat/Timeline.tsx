@@ -3,6 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { SideBySide } from "../compare/SideBySide";
 import { usePlaceHeld } from "../branches/holding";
+import { useEditInView } from "../branches/useEditInView";
 import { useEditKept } from "../branches/useEditKept";
 import { titleOf } from "../conversations/ConversationRow";
 import { ArrowDownIcon } from "../shell/icons";
@@ -162,6 +163,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
   const branch = useApp((state) => state.open?.branch ?? 0);
   usePlaceHeld(branch, scroller, hold);
   useEditKept(conversationId);
+  useEditInView(scroller, hold);
   // Where the view ends earlier, its end is what one goes on from.
   useEffect(() => {
     if (until) toEnd();

@@ -39,6 +39,9 @@ export function begunBy(branches: Branches, message: Pick<Item, "id" | "branch">
   return branch?.itemId === message.id ? branch : null;
 }
 
+/** Tell whether a branch is a replay: it is looked at, and nobody goes on with it. */
+export const isReplay = (branches: Branches | undefined, number: number | undefined) => branches?.get(number ?? 0)?.kind === "replay";
+
 /** Put answers to the same message together, in the order of the messages. */
 function byMessage(members: readonly Branch[], first: Sibling): Sibling[][] {
   const others = new Map(members.filter(({ repeats }) => !repeats).map((branch) => [branch.itemId, [] as Sibling[]]));

@@ -92,11 +92,20 @@ export async function regenerate(runId: string, retry: Retry): Promise<void> {
   await follow((await branchesApi.retry(runId, retry)).branch);
 }
 
+/** The runs of which a copy is being made: one at a time, however often it is asked for. */
+const copying = new Set<string>();
+
 /** Make a new conversation of everything up to an answer, and open it. */
 export async function copyInto(runId: string): Promise<void> {
-  const made = await branchesApi.copy(runId);
-  setState((now) => ({ conversations: listed(now.conversations, made) }));
-  navigate(conversationPath(made.id));
+  if (copying.has(runId)) return;
+  copying.add(runId);
+  try {
+    const made = await branchesApi.copy(runId);
+    setState((now) => ({ conversations: listed(now.conversations, made) }));
+    navigate(conversationPath(made.id));
+  } finally {
+    copying.delete(runId);
+  }
 }
 
 /** Let the next message begin a branch somewhere; null for the end of the path, as usual. */

@@ -22,6 +22,8 @@ from pilothouse.types.runs import ENDED
 
 # As many columns of a message's words as tell which one it is; what was said in the branch needs the room.
 _LEAVES_WIDTH = 24
+# More digits than any number of messages or branches has.
+_DIGITS = 9
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -45,10 +47,20 @@ async def nth_message(api: ClientApi, conversation_id: str, typed: str) -> Item:
     said = await own_messages(api, conversation_id)
     if not said:
         raise PilothouseError("bad_request", "Nothing was said here yet.", fix="Say something first.")
-    if not (typed or "1").isdecimal() or not 1 <= int(typed or 1) <= len(said):
-        most = f"Say a number from 1, the last message, to {len(said)}." if len(said) > 1 else "There is only one."
+    most = f"Say a number from 1, the last message, to {len(said)}." if len(said) > 1 else "There is only one."
+    number = _number(typed or "1", f"{most} What you write comes on the next line.")
+    if number is None or not 1 <= number <= len(said):
         raise PilothouseError("bad_request", f"“{typed}” is no message of yours here.", fix=most)
-    return said[-int(typed or 1)]
+    return said[-number]
+
+
+def _number(typed: str, fix: str) -> int | None:
+    """Return the number that was typed, None for what is none; raise one sentence for a number with words behind it."""
+    first, *more = typed.split() or [""]
+    number = int(first) if first.isdecimal() and len(first) <= _DIGITS else None
+    if more and number is not None:
+        raise PilothouseError("bad_request", f"Only a number is taken here, not “{one_line(typed)}”.", fix=fix)
+    return None if more else number
 
 
 async def offer(api: ClientApi, run_id: str, aside: Terminal, *, itself: bool) -> WhenBusy | None:
@@ -172,11 +184,12 @@ def in_order(nodes: Sequence[BranchNode]) -> list[tuple[BranchNode, int]]:
 
 def number_of(tree: BranchTree, typed: str) -> int:
     """Return the branch that a number names; raise one sentence for what is none."""
-    there = {node.number for node in tree.branches}
-    if not typed.isdecimal() or int(typed) not in there:
-        numbers = ", ".join(map(str, sorted(there)))
-        raise PilothouseError("bad_request", f"There is no branch “{typed}”.", fix=f"There are: {numbers}.")
-    return int(typed)
+    last = max(node.number for node in tree.branches)
+    most = f"Say a number from 0, the first branch, to {last}." if last else "There is only one, 0."
+    number = _number(typed, most)
+    if number is None or number > last:
+        raise PilothouseError("bad_request", f"There is no branch “{one_line(typed)}”.", fix=most)
+    return number
 
 
 def tell_hidden(count: int, *, hidden: bool) -> None:

@@ -143,6 +143,8 @@ def _source(connection: Connection, wanted: Wanted) -> _Source:
     """Return what leads to a run, and the run; raise where something of it is not at its end."""
     last = rows.owned_run(connection, wanted.owner, wanted.run_id)
     conversation = rows.owned_conversation(connection, wanted.owner, last.conversation_id)
+    # A copy is gone on with.
+    branches.check_way_on(connection, conversation.id, last.branch)
     until = branches.end_of(connection, conversation.id, last.id)
     asked = {"id": conversation.id, "branch": last.branch, "most": sys.maxsize, "until": until}
     found = _ITEM_IDS.rows(connection, asked)

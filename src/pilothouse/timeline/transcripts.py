@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from pilothouse.types.media import described
 if TYPE_CHECKING:
     from pilothouse.types.branch_views import BranchNode
 
+_MARKUP = re.compile(r"[\\`*_\[\]<>]")
 _HEADS = {"user_message": "You", "response": "Answer", "question": "Question", "compaction": "Summary so far"}
 
 
@@ -42,7 +44,20 @@ def branch_heading(node: BranchNode) -> str:
     if node.kind is None:
         return "\n# The first branch\n"
     leaves = f"branch {node.parent}" if node.parent else "the first branch"
-    return f"\n---\n\n# Branch {node.number}: {BRANCH_KINDS[node.kind]}\n\n*It leaves {leaves}.*\n"
+    return f"\n---\n\n# Branch {node.number}: {BRANCH_KINDS[node.kind]}\n\n*It leaves {leaves} {_place(node)}.*\n"
+
+
+def _place(node: BranchNode) -> str:
+    """Return where a branch leaves another: after which message's words."""
+    if node.left_after is None:
+        return "at its beginning"
+    words = " ".join(node.left_words.split())
+    # As they are: what the words have of Markdown says nothing here.
+    return f"after “{_MARKUP.sub(_escaped, words)}”" if words else "after a message without words"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
 
 
 def as_read(items: Iterable[Item]) -> Iterator[Item]:
