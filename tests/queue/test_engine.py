@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -80,14 +80,12 @@ def _jobs(url: str) -> list[tuple[str, str]]:
 
 
 @asynccontextmanager
-async def taking(
-    url: str, work: Work, name: str = "p_one", other: Callable[..., Any] = _here
-) -> AsyncIterator[QueueEngine]:
+async def taking(url: str, work: Work, name: str = "p_one") -> AsyncIterator[QueueEngine]:
     async def limited(connection: psycopg.AsyncConnection[Any]) -> None:
         await connection.set_autocommit(True)
 
     connecting = Connecting(postgres.line_to(url), limited)
-    engine = QueueEngine(connecting, work, name, Placing(other, _nothing), takes=True)
+    engine = QueueEngine(connecting, work, name, Placing(_here, _nothing), takes=True)
     await engine.begin(_nothing)
     try:
         yield engine
@@ -166,6 +164,7 @@ async def test_a_lost_answer_of_the_database_holds_no_conversation_up_for_ever(
         await eventually(lambda: _is(bool(losing.lost)), "the answer to be lost")
         _put(postgres_url, MESSAGES, "one")
         await eventually(lambda: _is(not _jobs(postgres_url)), "the conversation to go on")
+        await eventually(lambda: _is(not engine.manager.at_work), "the slots to be free")
     assert work.begun == ["before", "one", "one"]
 
 
