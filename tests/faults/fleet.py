@@ -105,6 +105,11 @@ def go_on(server: Server) -> None:
     server.process.send_signal(signal.SIGCONT)
 
 
+def lasts(seconds: float) -> None:
+    """Let a fault last so long."""
+    time.sleep(max(0.0, seconds))
+
+
 class Fleet:
     """Processes with a data folder each, and a script that all of them can read."""
 
