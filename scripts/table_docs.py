@@ -1,4 +1,4 @@
-"""The tables of the guide that say what the code has: providers and built-in tools; `scripts/tables` writes them."""
+"""The tables of documents that are made: providers, built-in tools, what many need; `scripts/tables` writes them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from pathlib import Path
 
 from pilothouse.models.provider_table import rows
 from pilothouse.types.tool_names import READ_RESULT, RECALL, TOOLS, BuiltInTool
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from scripts import scaling
 
 GUIDE = Path(__file__).resolve().parents[1] / "docs/guide"
 BEGIN, END = "<!-- the table, made by scripts/tables -->\n", "<!-- end of the table -->\n"
@@ -46,7 +50,11 @@ def _when(tool: BuiltInTool) -> str:
     return "always" if tool.for_small_models else "always, but for small models"
 
 
-TABLES: dict[str, Callable[[], Iterator[str]]] = {"providers.md": providers, "tools.md": tools}
+TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    "providers.md": providers,
+    "tools.md": tools,
+    "../scaling.md": scaling.lines,
+}
 
 
 def renewed(name: str) -> str:

@@ -90,7 +90,10 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
 
 
 @pytest.fixture
-def postgres_url(postgres: Postgres) -> Iterator[str]:
-    """The URL of a fresh, empty database."""
+def postgres_url(postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The URL of a fresh, empty database; whoever works with it in this test has the same master key."""
+    key = tmp_path / "one-master-key"
+    key.write_text("the master key of all replicas of a test")
+    monkeypatch.setenv("PILOTHOUSE_MASTER_KEY_FILE", str(key))
     with postgres.database() as url:
         yield url

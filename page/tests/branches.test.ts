@@ -7,8 +7,8 @@ import { answeredBy } from "../src/branches/Regenerate";
 import { fromWords, kindWords, statusWords, treeRows } from "../src/branches/tree";
 import { rowsOf } from "../src/chat/rows";
 import { clock, moment, when } from "../src/shell/time";
-import { leafBelow, pathOf, placeOf, withBranchOf } from "../src/store/branches";
-import { activeRun } from "../src/store/conversation";
+import { branchesIn, isPathKnown, leafBelow, pathOf, placeOf, withBranches, withBranchOf } from "../src/store/branches";
+import { activeRun, withEarlier } from "../src/store/conversation";
 import { foldAll } from "../src/store/fold";
 import { visit, visited } from "../src/store/leaves";
 import { keepPlace, keptPlace } from "../src/store/places";
@@ -42,6 +42,32 @@ describe("a path", () => {
       { number: 1, before: 9 },
       { number: 0, before: 3 },
     ]);
+  });
+});
+
+describe("branches that are not all known", () => {
+  const known = branchesOf(aBranch(5), aBranch(7, { parent: 6 }));
+
+  it("are known where everything that leads to one is", () => {
+    expect([0, 5, 6, 7].map((number) => isPathKnown(known, number))).toEqual([true, true, false, false]);
+    expect(isPathKnown(withBranches(known, [aBranch(6, { parent: 5 })]), 7)).toBe(true);
+  });
+
+  it("are completed by others, and rest where none is new", () => {
+    expect(withBranches(known, [aBranch(5, { before: 9 })])).toBe(known);
+    expect([...withBranches(known, [aBranch(1)]).keys()]).toEqual([5, 7, 1]);
+  });
+
+  it("come with earlier items", () => {
+    const page = { items: [message("m_0", "r_0", { position: 1 })], branches: [aBranch(3)], hasEarlier: false };
+    const state = withEarlier(aState([message("m_2", "r_2", { position: 5 })], 9), page);
+    expect(state.branches.get(3)).toEqual(aBranch(3));
+  });
+
+  it("are those of the tree beside the first", () => {
+    const node = { messages: 1, firstWords: "", lastWords: "", leftAfter: null, leftWords: "", updatedAt: 1, status: "completed", model: "" } as const;
+    const first = { ...aBranch(0), ...node, kind: null };
+    expect(branchesIn({ branches: [first, { ...aBranch(2), ...node }], chosen: 0 })).toMatchObject([aBranch(2)]);
   });
 });
 
@@ -113,6 +139,7 @@ describe("events of other branches", () => {
     const after = foldAll(before, [created(4, edited), updated(5, run), created(6, answer("a_b1", "r_b1", { branch: 1, position: 5 }))]);
     expect(after.order).toEqual(["m_1", "a_1", "m_2"]);
     expect(after.branches.get(1)).toMatchObject({ insteadOf: "r_2", itemId: "m_b1", runId: "r_b1" });
+    expect([before.conversation.branches, after.conversation.branches]).toEqual([0, 1]);
     expect([...after.runs.keys()]).toEqual(["r_2"]);
     expect(activeRun(after)?.id).toBe("r_2");
     expect([...after.elsewhere.keys()]).toEqual(["r_b1"]);

@@ -99,6 +99,7 @@ describe("order", () => {
   it("puts earlier items before what is there, once", () => {
     const state = withEarlier(aState([anItem({ position: 9 })], 9), {
       items: [anItem({ id: "i_0", position: 1 }), anItem({ position: 9 })] as never[],
+      branches: [],
       hasEarlier: false,
     });
     expect(state.order).toEqual(["i_0", "i_1"]);
@@ -123,7 +124,7 @@ describe("state", () => {
     const state = foldAll(aState([anItem(), anItem({ id: "i_0", data: strange })]), [created, updated, bare]);
     expect(["i_0", "i_1", "i_2"].map((id) => state.items.get(id)?.data)).toEqual([fitting, fitting, fitting]);
     const unknown = anItem({ id: "i_9", kind: "hologram" as "notice", data: { light: true } });
-    const shown = withEarlier(state, { items: [unknown], hasEarlier: false });
+    const shown = withEarlier(state, { items: [unknown], branches: [], hasEarlier: false });
     expect([shown.items.get("i_9"), shown.items.get("i_3")?.data]).toEqual([unknown, {}]);
     expect(rowsOf(shown.order, shown.items, shown.runs)).toHaveLength(5);
   });

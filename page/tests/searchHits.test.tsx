@@ -41,7 +41,7 @@ describe("a hit", () => {
     const fork = { number: 1, parent: 0, before: 3, insteadOf: "r_2", kind: "edit" as const, itemId: "m", runId: "r", repeats: null, createdAt: 0 };
     const shows = (branch: number, hasEarlier: boolean): ConversationState => {
       const open = aState([anItem({ id: "here", position: 9, branch })]);
-      return { ...open, branch, hasEarlier, branches: new Map([[1, fork]]) };
+      return { ...open, conversation: { ...open.conversation, branches: 1 }, branch, hasEarlier, branches: new Map([[1, fork]]) };
     };
     const found = (fields: Partial<SearchHit>) => hit(false, { conversationId: shows(0, true).conversation.id, ...fields });
     const [shared, left, own] = [found({ position: 2 }), found({ position: 3 }), found({ branch: 1, position: 5, offPath: true })];

@@ -242,6 +242,40 @@ async def test_every_wire_takes_a_conversation_whose_only_message_is_hidden(home
         assert "The person hid" not in talk.sent(last)[0]
 
 
+async def test_what_is_hidden_is_neither_recalled_nor_read(talk: Branching) -> None:
+    async def gives(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
+        return ToolOutput(text="The safe is behind the clock.")
+
+    add_tools(talk.chat.host, ToolOf("look", gives))
+    first = await talk.say("The code is 4711", says("The code is noted."))
+    await talk.say("Look", calls("look"), says("Seen at the clock."), allow=("look",))
+    await talk.say("The harbour is blue", says("Blue."))
+    (call,) = await talk.chat.items("tool_call")
+    message = await talk.message(first)
+    for hidden in (message.id, call.id):
+        await talk.chat.api.branches.hide(ME, hidden)
+    talk.answer(says("They spoke of a harbour."))
+    summed = await talk.chat.api.runs.compact(ME, talk.chat.id, CompactionWish())
+    assert (await talk.chat.settled(summed.run_id)).status == "completed"
+    asked = (
+        calls(RECALL, '{"pattern": "4711|clock|harbour"}', 1),
+        calls(RECALL, '{"about": "code clock harbour"}', 2),
+        calls(RECALL, f'{{"item": {message.position}}}', 3),
+        calls(RECALL, f'{{"item": {call.position}}}', 4),
+        calls("read_tool_result", f'{{"id": "r{call.position}"}}', 5),
+    )
+    run = await talk.say("Look it all up", *asked, says("Nothing."))
+    sent = talk.sent(run)[-1]
+    assert "Person: The harbour is blue" in sent, "what is not hidden is recalled"
+    assert [words in sent for words in ("code is 4711", "behind the clock", "Seen at")] == [False, False, False]
+    assert f"There is no entry {message.position}" in sent
+    assert f"There is no entry {call.position}" in sent
+    assert "There is no result" in sent
+    await talk.chat.api.branches.show(ME, message.id)
+    run = await talk.say("And now", calls(RECALL, f'{{"item": {message.position}}}', 6), says("Found."))
+    assert "Person: The code is 4711" in talk.sent(run)[-1]
+
+
 async def test_each_attachment_of_an_edited_message_is_kept_or_dropped_by_itself(talk: Branching) -> None:
     async def written(words: bytes) -> AsyncIterator[bytes]:
         yield words

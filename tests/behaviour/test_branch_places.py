@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pilothouse.types.access import Access, Effect
 from pilothouse.types.api import Answer, ConfigPatch
+from pilothouse.types.authority import PolicyInput
 from pilothouse.types.branch_views import Retry
 from pilothouse.types.items import Item
 from pilothouse.types.todos import Todo, TodoInput
@@ -90,7 +91,7 @@ async def test_what_was_allowed_at_a_question_counts_on_the_paths_that_it_stands
     await talk.chat.settled(before)
 
 
-async def test_private_data_of_one_branch_is_not_held_against_another(talk: Branching, home: Path) -> None:
+async def test_private_data_of_one_branch_is_not_held_against_another(talk: Branching) -> None:
     notes, post = ToolOf("notes__read", server="Notes"), ToolOf("post__send", server="Post")
     anything: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
     for tool in (notes, post):
@@ -106,7 +107,7 @@ async def test_private_data_of_one_branch_is_not_held_against_another(talk: Bran
     add_tools(talk.chat.host, notes, post)
     allowed = {"tool": "post.send", "definition": post.grant_key, "sources": []}
     rules = [{"id": "post", "verdict": "allow", "pattern": allowed}, {"id": "all", "verdict": "allow", "pattern": {}}]
-    (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
+    await talk.chat.api.permissions.set_policy(ME, msgspec.convert({"rules": rules}, PolicyInput))
     first = await talk.say("First", says("One."))
     read = await talk.say("Read my notes", calls("notes__read", number=1), says("Read."), allow=("notes.*",))
     assert (await talk.chat.api.runs.get(ME, read)).status == "completed"

@@ -175,6 +175,7 @@ async def test_a_comparison_that_is_sent_again_gives_the_same_runs(chat: Chat) -
     assert [each.branch for each in once_more.accepted] == [0, 1, 2]
     other = Comparison(message=wish.message, model_ids=wish.model_ids[:2])
     assert (await refused(chat.api.branches.compare(ME, chat.id, other))).code == "conflict"
+    (chat.script.parent / "go").write_text("")
     for each in once_more.accepted:
         assert (await chat.settled(each.run_id)).status == "completed"
 

@@ -135,10 +135,7 @@ async def test_a_day_s_budget_counts_over_processes(home: Path, tmp_path: Path, 
         await priced(chat, budget_per_day=12)
         assert (await chat.say()).status == "completed"
         async with open_host(tmp_path / "other", postgres_url) as other:
-            await other.api.models.add(
-                ME, ModelInput(name="M", id="m", provider="scripted", model=str(chat.script), prices=PRICES)
-            )
-            await other.api.settings.update(ME, ConfigPatch(budget_per_day=12))
+            # The model and the budget are the same there.
             settings = ConversationSettings(model_id="m", mode="ask")
             made = await other.api.conversations.create(ME, NewConversation(settings=settings))
             elsewhere = Chat(other, made.id, chat.script)

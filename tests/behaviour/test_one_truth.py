@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from pilothouse.models.catalogue import ModelCatalogue
+from pilothouse.types import limits
 from pilothouse.types.api import Answer, ConfigPatch, ModelInput
 from pilothouse.types.authority import Pattern, PolicyInput, Rule
 from pilothouse.types.errors import PilothouseError
@@ -122,10 +123,13 @@ async def test_a_model_with_its_key_is_used_at_the_other(both: Replicas) -> None
     async def there() -> bool:
         return any(model.id == "shared" for model in (await both.b.api.models.list(ME)).models)
 
+    async def masked() -> bool:
+        return SECRET not in both.b.redactor.redact(f"It is {SECRET}.")
+
     await eventually(there, "the model to be known")
+    # Before anyone here needs it.
+    await eventually(masked, "what another replica was given to be masked here")
     assert await key_at(both.b, "shared") == SECRET
-    # What another replica was given is masked here, too.
-    assert SECRET not in both.b.redactor.redact(f"It is {SECRET}.")
 
 
 async def test_settings_and_servers_are_those_of_all(both: Replicas) -> None:
@@ -139,14 +143,41 @@ async def test_settings_and_servers_are_those_of_all(both: Replicas) -> None:
     await eventually(there, "settings and servers to be known")
 
 
-async def test_a_lost_word_of_a_change_heals(both: Replicas) -> None:
-    assert await asyncio.to_thread(deafen, both.url) == 2
+async def changed_at_a_known_at_b(both: Replicas) -> None:
     await both.a.api.settings.update(ME, ConfigPatch(most_waiting=78))
 
     async def there() -> bool:
         return (await both.b.api.settings.get(ME)).most_waiting == 78
 
-    await eventually(there, "the setting to be known", timeout=5.0)
+    await eventually(there, "the setting to be known")
+
+
+async def test_who_could_not_hear_for_a_moment_looks_when_it_can_again(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_key(monkeypatch, tmp_path)
+    # Only what is heard counts.
+    monkeypatch.setattr(limits, "SETTINGS_LOOK", 600.0)
+    async with replicas(tmp_path, postgres_url) as both:
+
+        async def deaf() -> bool:
+            return await asyncio.to_thread(deafen, postgres_url) == 2
+
+        await eventually(deaf, "both to listen, and be cut off")
+        await changed_at_a_known_at_b(both)
+
+
+async def test_who_hears_nothing_at_all_looks_once_a_second(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_key(monkeypatch, tmp_path)
+
+    async def never(_self: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("pilothouse.store.shared_watch.SharedWatch._listen", never)
+    async with replicas(tmp_path, postgres_url) as both:
+        await changed_at_a_known_at_b(both)
 
 
 async def test_a_sign_in_begun_at_one_ends_at_the_other(both: Replicas) -> None:

@@ -223,7 +223,9 @@ async def test_a_replay_is_a_branch_that_nobody_goes_on_with(desk: Replays) -> N
     assert (snapshot.branch, snapshot.conversation.branch) == (0, 0)
     assert await chat.texts("user_message", "response") == shown
     assert snapshot.conversation.activity == "completed"
-    (branch,) = snapshot.branches
+    # No arrow leads to it; the tree has it.
+    assert snapshot.branches == ()
+    _, branch = (await chat.api.branches.tree(ME, chat.id)).branches
     assert (branch.kind, branch.instead_of, branch.repeats) == ("replay", run.id, run.message_item_id)
     items = (await chat.api.conversations.get(ME, chat.id, 500, 1)).items
     assert [item.text for item in items] == ["A", "One.", "B", "Due."]
@@ -255,7 +257,7 @@ async def test_a_replay_of_a_replay_has_the_results_of_the_first_run(desk: Repla
     assert third.options.system_prompt == "Be brief."
     fourth = await replayed(chat, second.id)
     assert fourth.options.model_id == second.options.model_id
-    assert {branch.instead_of for branch in (await chat.snapshot()).branches} == {run.id}
+    assert {node.instead_of for node in (await chat.api.branches.tree(ME, chat.id)).branches if node.number} == {run.id}
 
 
 async def test_a_question_that_waits_in_the_conversation_stays_open(desk: Replays) -> None:
@@ -347,7 +349,7 @@ async def test_a_model_that_is_gone_and_a_temperature_that_is_none_are_refused(d
     run = await chat.say("A")
     assert (await refused(chat.api.branches.replay(ME, run.id, ReplayWish(model_id="gone")))).code == "unknown_model"
     assert (await refused(chat.api.branches.replay(ME, run.id, ReplayWish(temperature=7)))).code == "bad_request"
-    assert (await chat.snapshot()).branches == ()
+    assert (await chat.snapshot()).conversation.branches == 0
 
 
 async def test_a_run_of_someone_else_and_a_summary_are_not_replayed(desk: Replays) -> None:

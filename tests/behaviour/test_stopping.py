@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,12 @@ async def test_a_run_that_a_stop_ends_is_queued_again_and_the_next_start_finishe
 
 
 async def test_another_process_goes_on_with_what_a_stopped_one_gave_back(home: Path, postgres_url: str) -> None:
-    async with open_host(home.parent / "other", postgres_url, role="server") as other:
+    async with AsyncExitStack() as stack:
         async with chatting(home, [SLOW], database_url=postgres_url, at_rest=False) as chat:
             sent = await chat.send()
             await chat.until_streaming("w1")
+            # Only now: whoever is there takes what is queued.
+            other = await stack.enter_async_context(open_host(home.parent / "other", postgres_url, role="server"))
         run = await Chat(other, chat.id, chat.script).settled(sent.run_id)
         assert (run.status, run.epoch, run.recoveries) == ("completed", 2, 0)
 

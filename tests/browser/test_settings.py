@@ -22,7 +22,7 @@ from tests.support.scripted_endpoint import Endpoint
 from tests.support.waiting import until
 
 Start = Callable[..., LiveServer]
-TABS = ("General", "Models", "MCP", "Memory", "Permissions", "Prompts", "Terminal", "Web", "Usage")
+TABS = ("General", "Models", "MCP", "Memory", "Permissions", "Prompts", "Terminal", "Web", "Usage", "Operation")
 
 
 @pytest_asyncio.fixture(loop_scope="session")

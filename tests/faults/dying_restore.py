@@ -51,6 +51,13 @@ def titles(url: str) -> list[str]:
         return database.read_now(lambda connection: list(connection.execute(query).scalars()))
 
 
+def settings(url: str) -> str:
+    """Return the settings as they are in the database now."""
+    with closing(Database(url)) as database:
+        query = sa.text("SELECT body FROM shared_settings WHERE name = 'config.json'")
+        return database.read_now(lambda connection: str(connection.execute(query).scalar_one()))
+
+
 def main() -> None:
     """Do it until it is done."""
     file, home, url = Path(sys.argv[1]), os.environ["PILOTHOUSE_HOME"], os.environ["PILOTHOUSE_DATABASE_URL"]
@@ -63,7 +70,7 @@ def main() -> None:
             os._exit(0)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         assert code in (0, -signal.SIGKILL), code
-        json.loads((Path(home) / "config.json").read_bytes())
+        json.loads(settings(url))
         aside = [is_whole(kept) for kept in Path(home).glob("backups/replaced-*/*.jsonl.gz")]
         print(json.dumps({"died": code != 0, "titles": titles(url), "aside": aside}), flush=True)
         number += STRIDE

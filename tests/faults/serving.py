@@ -8,7 +8,7 @@ import signal
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ class Server:
         port: int | None = None,
         certificate: Path | None = None,
         arguments: tuple[str, ...] = (),
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         self.port = port or free_port()
         self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
@@ -42,7 +43,7 @@ class Server:
         command = [*module, "serve", "--no-browser", "--port", str(self.port), *arguments]
         if certificate is not None:
             command += ["--tls-cert", str(certificate), "--tls-key", str(certificate)]
-        environment = dict(os.environ, PILOTHOUSE_HOME=str(home), PILOTHOUSE_TOKEN=TOKEN)
+        environment = dict(os.environ, PILOTHOUSE_HOME=str(home), PILOTHOUSE_TOKEN=TOKEN, **(variables or {}))
         if database_url is not None:
             environment["PILOTHOUSE_DATABASE_URL"] = database_url
         self.log = home.parent / f"server-{self.port}.log"

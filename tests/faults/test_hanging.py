@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +17,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from pilothouse.store.opening import open_store
 from pilothouse.types import limits
 from tests.faults.serving import ROOT, TOKEN, Server, serving
 from tests.support import invariants
+from tests.support.records import a_conversation, a_posting
 from tests.support.stalling import stalling
 from tests.support.waiting import until
 
@@ -104,6 +108,25 @@ def test_a_process_that_is_stopped_while_it_holds_a_row_does_not_hold_up_the_oth
             assert holder.communicate("go on\n", timeout=30)[0] == "database\n"
         _check_answer(server, conversation)
     invariants.check(postgres_url)
+
+
+async def test_who_writes_beside_a_process_that_is_stopped_waits_no_longer_than_it_may_hold_a_row(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    opened = open_store(tmp_path, postgres_url, lambda *_: None)
+    try:
+        store = opened.store
+        held, *others = [(await store.add_conversation(a_conversation())).id for _ in range(30)]
+        with _stopped_holder(postgres_url, held):
+            began = time.monotonic()
+            waiting = asyncio.ensure_future(store.post_message(a_posting(held)))
+            await asyncio.gather(*(store.post_message(a_posting(other)) for other in others))
+            # All others have theirs while it still waits.
+            assert not waiting.done()
+            await waiting
+            assert time.monotonic() - began < limits.DATABASE_IDLE + 1
+    finally:
+        await opened.close()
 
 
 class Told:

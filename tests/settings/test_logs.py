@@ -15,6 +15,8 @@ import pytest
 from pilothouse.secrets.redaction import Redactor
 from pilothouse.settings.logs import LOG_NAME, logging_to
 from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.runs import working_on
 
 CANARY = "sk-canary-5up3r/s3cr3t+value"
 
@@ -82,3 +84,45 @@ def test_a_log_that_is_full_makes_room_and_forgets_the_oldest(tmp_path: Path, mo
     assert files == [LOG_NAME, *(f"{LOG_NAME}.{number}" for number in range(1, limits.LOG_FILES + 1))]
     assert all(path.stat().st_size < 2_200 for path in tmp_path.iterdir())
     assert "record 99 of many" in (tmp_path / LOG_NAME).read_text()
+
+
+def test_lines_say_which_process_wrote_them_and_which_run_they_are_about(tmp_path: Path) -> None:
+    log = logging.getLogger("pilothouse.somewhere")
+    with logging_to(tmp_path, lambda text: text, process="p_1"):
+        log.info("outside")
+        with working_on("c_1", "r_1"):
+            log.info("inside")
+        log.info("outside again")
+    outside, inside, after = map(json.loads, (tmp_path / "pilothouse.log").read_text().splitlines())
+    assert outside["process"] == inside["process"] == "p_1"
+    assert (inside["conversation"], inside["run"]) == ("c_1", "r_1")
+    assert "run" not in outside
+    assert "run" not in after
+
+
+def test_the_console_gets_the_same_lines_without_secrets_where_that_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = logging.getLogger("pilothouse.somewhere")
+    monkeypatch.setenv("PILOTHOUSE_LOG", "json")
+    with logging_to(tmp_path, lambda text: text.replace("hunter2", "••••"), process="p_1"):
+        log.warning("the key is %s\nand that is all", "hunter2")
+    said = capsys.readouterr().err
+    assert said == (tmp_path / "pilothouse.log").read_text()
+    (line,) = said.splitlines()
+    assert json.loads(line)["message"] == "the key is ••••\nand that is all"
+
+
+def test_without_that_wish_the_console_stays_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("PILOTHOUSE_LOG", raising=False)
+    with logging_to(tmp_path, lambda text: text):
+        logging.getLogger("pilothouse.somewhere").warning("something")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_way_to_log_that_there_is_not_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PILOTHOUSE_LOG", "xml")
+    with pytest.raises(PilothouseError, match="PILOTHOUSE_LOG is “xml”"), logging_to(tmp_path, lambda text: text):
+        pass

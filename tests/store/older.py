@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-# To 0012, before several processes said what they are. The queue on PostgreSQL stays: it is made where it is not there.
+# To 0013, before several processes said what they are. The queue on PostgreSQL stays: it is made where it is not there.
 BEFORE_SEVERAL = (
     "ALTER TABLE processes DROP COLUMN about",
-    "UPDATE alembic_version SET version_num = '0012'",
+    "UPDATE alembic_version SET version_num = '0013'",
 )
 # To 0011, before there were branches.
 BEFORE_BRANCHES = (
     *BEFORE_SEVERAL,
     "DROP INDEX items_of_branch",
     "DROP TABLE branches",
+    "DROP INDEX runs_at_work",
     *(f"ALTER TABLE {name} DROP COLUMN branch" for name in ("items", "runs", "conversations")),
     "ALTER TABLE conversations DROP COLUMN branches",
     "UPDATE alembic_version SET version_num = '0011'",

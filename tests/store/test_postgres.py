@@ -6,15 +6,18 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 
-from pilothouse.store import postgres
+from pilothouse.store import health_check, postgres, postgres_notify
 from pilothouse.store.connections import Connections
 from pilothouse.store.database import Database
 from pilothouse.types import limits
 from pilothouse.types.errors import PASSING, PilothouseError
+from tests.support.waiting import eventually
 
 SESSION = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
 
@@ -28,6 +31,43 @@ def database(postgres_url: str) -> Iterator[Database]:
 
 def shown(connection: sa.Connection) -> list[str]:
     return [str(connection.execute(sa.text(f"SHOW {name}")).scalar()) for name in SESSION]
+
+
+def test_a_server_is_told_to_notice_clients_that_are_gone(database: Database) -> None:
+    # Of a line over a network; what each is worth on this one, the server says itself.
+    names = ("client_connection_check_interval", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_user_timeout")
+    query = sa.text("SELECT setting FROM pg_settings WHERE name = ANY(:names) ORDER BY name")
+    found = database.read_now(lambda c: list(c.execute(query, {"names": list(names)}).scalars()))
+    assert found == ["5000", "10", "3", "19000"]
+
+
+async def test_connections_that_listen_and_watch_have_all_limits_too(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    connections = Connections()
+
+    async def look(connection: psycopg.AsyncConnection[Any]) -> None:
+        await postgres.limit(connection)
+        seen.append(
+            [str((await (await connection.execute(f"SHOW {name}")).fetchone() or ("",))[0]) for name in SESSION]
+        )
+
+    monkeypatch.setattr(postgres_notify, "limit", look)
+    monkeypatch.setattr(health_check, "limit", look)
+    nothing = postgres_notify.Hearing(lambda _id: None, lambda: None, lambda _id, _event: None, tuple)
+    wakeups = postgres_notify.Wakeups(postgres_url, connections, nothing)
+    watch = health_check.HealthCheck(postgres_url, connections, lambda: None)
+    wakeups.begin()
+    watch.begin()
+
+    async def all_three() -> bool:
+        return len(seen) == 3
+
+    await eventually(all_three, "all three connections")
+    await watch.end()
+    await wakeups.end()
+    assert seen == [["10s", "30s", "5s"]] * 3
 
 
 def line(connection: sa.Connection) -> dict[str, str]:

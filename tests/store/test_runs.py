@@ -104,16 +104,19 @@ async def test_a_run_that_goes_back_into_the_queue_is_before_the_messages_that_c
     assert following.id == later.run_id
 
 
+def back_in_the_queue(run: Run, _left: Sequence[Item]) -> tuple[Run, list[Event]]:
+    return msgspec.structs.replace(run, status="queued", process=None), []
+
+
 async def test_all_that_a_dead_process_held_is_settled_together_and_the_process_is_forgotten(store: Store) -> None:
     held = [await a_running(store) for _ in range(3)]
     await store.beat("p_one")
     assert [process.id for process in await store.processes()] == ["p_one"]
-    back = lambda now, _left: (msgspec.structs.replace(now, status="queued", process=None), [])  # noqa: E731
-    taken = await store.take_over("p_one", back)
+    taken = await store.take_over("p_one", back_in_the_queue)
     assert {run.id for run in taken} == {run.id for run in held}
     assert {run.status for run in taken} == {"queued"}
     assert await store.processes() == []
-    assert await store.take_over("p_one", back) == []
+    assert await store.take_over("p_one", back_in_the_queue) == []
 
 
 async def test_a_process_that_holds_runs_and_never_said_that_it_lives_is_known(store: Store) -> None:

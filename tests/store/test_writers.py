@@ -149,8 +149,8 @@ async def test_two_that_wait_for_each_other_are_both_written(
         )
     finally:
         other.close()
-    # One of them was undone, and done again.
-    assert tries == 3
+    # At least one of them was undone, and done again.
+    assert tries > 2
 
 
 async def test_what_may_have_been_committed_is_not_written_again(

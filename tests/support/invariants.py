@@ -77,7 +77,7 @@ def check_branches(connection: sa.Connection, conversation_id: str, items: Seque
     for number in range(count + 1):
         expected = path_items(items, number)
         most = sys.maxsize
-        found = paths.BranchPath(conversation_id, number).before(connection, most, most)
+        found = paths.BranchPath(conversation_id, number).before(connection, most, most).bodies
         assert [rows.kept_item(body).id for body in reversed(found)] == [item.id for item in expected]
         check_ids(expected)
         check_messages(history(expected))

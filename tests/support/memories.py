@@ -125,7 +125,7 @@ async def a_topic(store: Store, topic_id: str, owner: str = OWNER, name: str = "
     from pilothouse.store.statements import Statement
 
     values: dict[str, object] = {"id": topic_id, "owner": owner, "name": name}
-    await store._database.write(lambda connection: Statement(sql).run(connection, values) and None)
+    await store._database.write(lambda connection: Statement(sql).run(connection, values))
     return topic_id
 
 

@@ -30,6 +30,7 @@ from tests.web.running import BEARER, TOKEN, Reach, reach
 SERVER = Path(__file__).parents[1] / "support" / "mcp_servers" / "scripted.py"
 # What is had page by page: the list, and how a request says where it goes on.
 PAGED = {
+    ("/api/runs", "runs"): "cursor",
     ("/api/conversations", "conversations"): "cursor",
     ("/api/conversations/{id}/items", "items"): "before",
     ("/api/tools", "tools"): "cursor",
@@ -69,6 +70,7 @@ BOUNDED = {
     ("/api/search", "hits"): "SEARCH_HITS",
     ("/api/documents/search", "hits"): "DOCUMENT_HITS",
     ("/api/documents/{id}/text", "passages"): "DOCUMENT_PASSAGES; the rest by `first`",
+    ("/api/processes", "processes"): "one for each process on the database; those that ended or died are forgotten",
     ("/api/web", "services"): "one for each of two uses",
     ("/api/usage", "days"): "USAGE_DAYS, with the models that were asked on each",
     ("/api/conversations/{id}/context", "parts"): "eight kinds, and two for each server",
@@ -78,6 +80,7 @@ BOUNDED = {
     ("/api/conversations/{id}", "todos.todos"): "TODOS",
     ("/api/conversations/{id}", "branches"): "BRANCHES",
     ("/api/conversations/{id}/branches", "branches"): "BRANCHES",
+    ("/api/conversations/{id}/items", "branches"): "BRANCHES; those in the place of its messages",
     ("/api/state", "snapshot.branches"): "BRANCHES",
     ("/api/runs/{id}/left-behind", "atWork"): "WAITING_HERE, and those at work",
     ("/api/runs/{id}/left-behind", "files"): "LEFT_BEHIND_SHOWN; `filesCount` says how many there are",

@@ -22,7 +22,7 @@ const upTo = { message: "All up to this message, with its answer", answer: "All 
 
 /** What is done more seldom about a message or an answer. */
 export function MoreActions({ what, runId, itemId, isOver, onBranch }: MoreActionsProps) {
-  const hasBranches = useApp((state) => (state.open?.branches.size ?? 0) > 0);
+  const hasBranches = useApp((state) => (state.open?.conversation.branches ?? 0) > 0);
   return (
     <Menu position={what === "message" ? "bottom-end" : "bottom-start"} width={290}>
       <Tooltip label="More">

@@ -7,7 +7,7 @@ import { openTree } from "./opened";
 
 /** Shows all branches of a conversation that has some. */
 export function TreeButton() {
-  const count = useApp((state) => state.open?.branches.size ?? 0);
+  const count = useApp((state) => state.open?.conversation.branches ?? 0);
   if (!count) return null;
   return (
     <Tooltip label={`${count + 1} branches (${keyLabel("alt+b")})`}>

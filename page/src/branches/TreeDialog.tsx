@@ -1,14 +1,13 @@
 import { Modal } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
-import { branchesApi } from "../api/branches";
 import { errorText } from "../api/client";
 import type { BranchNode, BranchTree } from "../api/types";
 import { Loading } from "../shell/Standstill";
 import { tell } from "../shell/messages";
 import { when } from "../shell/time";
 import { goToReplay } from "../replay/going";
-import { goToBranch } from "../store/branching";
+import { fetchTree, goToBranch } from "../store/branching";
 import { useApp } from "../store/store";
 import { closeTree, useTreeOpened } from "./opened";
 import { fromWords, kindWords, statusWords, treeRows, type TreeRow } from "./tree";
@@ -117,10 +116,10 @@ function Tree({ tree }: { tree: BranchTree }) {
 function Fetched({ id }: { id: string }) {
   const [tree, setTree] = useState<BranchTree | null>(null);
   const [problem, setProblem] = useState("");
-  const moment = useApp(({ open }) => `${open?.branches.size} ${open?.elsewhere.size} ${[...(open?.runs.values() ?? [])].at(-1)?.status}`);
+  const moment = useApp(({ open }) => `${open?.conversation.branches} ${open?.elsewhere.size} ${[...(open?.runs.values() ?? [])].at(-1)?.status}`);
   useEffect(() => {
     let isCurrent = true;
-    branchesApi.tree(id).then(
+    fetchTree(id).then(
       (told) => isCurrent && setTree(told),
       (error: unknown) => isCurrent && setProblem(errorText(error)),
     );

@@ -10,7 +10,7 @@ import { tell } from "../shell/messages";
 import { currentRoute } from "../shell/router";
 import { loadEarlier, loadUntil } from "../store/actions";
 import { pathOf } from "../store/branches";
-import { goToItem } from "../store/branching";
+import { goToItem, knowPaths } from "../store/branching";
 import { placeShown } from "../store/placing";
 import { getState, useApp } from "../store/store";
 import classes from "./Chat.module.css";
@@ -113,6 +113,7 @@ function Earlier({ scroller }: { scroller: HTMLElement }) {
 async function find(itemId: string): Promise<boolean> {
   const route = currentRoute();
   const named = route.page === "chat" ? route.branch : null;
+  if (named !== null) await knowPaths([getState().open?.branch ?? 0]);
   const { open } = getState();
   const isOnPath = named === null || !open || pathOf(open.branches, open.branch).some(({ number }) => number === named);
   return (isOnPath && (await loadUntil(itemId))) || goToItem(itemId, named);

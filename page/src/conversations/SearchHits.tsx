@@ -64,7 +64,7 @@ export function isElsewhere(hit: SearchHit, open: ConversationState | null): boo
   if (open?.conversation.id !== hit.conversationId) return hit.offPath;
   // What was told after a branch had left may still belong to a message before it; what was fetched knows.
   if (open.items.has(hit.itemId ?? "")) return false;
-  return open.branches.size > 0 && (!open.hasEarlier || !isShownAt(open, hit.branch, hit.position));
+  return open.conversation.branches > 0 && (!open.hasEarlier || !isShownAt(open, hit.branch, hit.position));
 }
 
 /** One hit: the words around it, and whether it only means about the same. */

@@ -20,6 +20,7 @@ const tabs: Record<SettingsTab, string> = {
   terminal: "Settings: Terminal",
   web: "Settings: Web and pictures",
   usage: "Settings: Usage and budgets",
+  operation: "Settings: Operation, processes and answers at work",
 };
 
 const tabEntries: Entry[] = (Object.keys(tabs) as SettingsTab[]).map((tab) => ({

@@ -111,7 +111,8 @@ function Original({ conversationId, original, branch }: Omit<Props, "runId"> & {
       {(replays?.length ?? 0) > 0 && <ReplayList replays={replays ?? []} shown={branch} onShow={go} />}
       {branch === null && isKnown && <ReplayForm original={original} model={model} onStarted={go} />}
       {branch !== null && shown && <Replayed key={shown} original={original} branch={branch} runId={shown} />}
-      {branch !== null && !shown && (
+      {branch !== null && !shown && !replays && <Loading />}
+      {branch !== null && !shown && replays && (
         <div className={classes.form}>
           <p role="alert">There is no such replay.</p>
           <Button variant="default" onClick={() => go(null)}>

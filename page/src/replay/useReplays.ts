@@ -3,6 +3,8 @@ import { api } from "../api/client";
 import type { Run, RunDifference } from "../api/types";
 import { isAtWork } from "../compare/group";
 import { tell } from "../shell/messages";
+import type { Branches } from "../store/branches";
+import { areAllKnown, fetchTree } from "../store/branching";
 import { useApp } from "../store/store";
 
 /** A replay of a run: its branch, and its run as it was when it was asked for. */
@@ -39,14 +41,27 @@ export function useRun(runId: string): { run: Run | null; problem: string } {
   return { run: known ?? fetched, problem };
 }
 
+/** Draw with all branches of the open conversation; null while they are fetched. */
+export function useAllBranches(): Branches | null {
+  const branches = useApp(({ open }) => open?.branches ?? null);
+  const isKnown = useApp(({ open }) => areAllKnown(open));
+  const id = useApp(({ open }) => open?.conversation.id ?? "");
+  const [asked, setAsked] = useState("");
+  useEffect(() => {
+    if (!isKnown && asked !== id) fetchTree(id).then(() => setAsked(id), tell);
+  }, [isKnown, asked, id]);
+  return isKnown || asked === id ? branches : null;
+}
+
 /** Draw with the replays of a run, the newest first; null while they are fetched. They are asked for again when another
  * one of them is shown. */
 export function useReplays(runId: string, shown: number | null): readonly Replay[] | null {
-  const branches = useApp(({ open }) => open?.branches);
-  const wanted = useMemo(() => [...(branches?.values() ?? [])].filter(({ kind }) => kind === "replay"), [branches]);
-  const key = wanted.map(({ number }) => number).join(" ");
+  const branches = useAllBranches();
+  const wanted = useMemo(() => branches && [...branches.values()].filter(({ kind }) => kind === "replay"), [branches]);
+  const key = wanted?.map(({ number }) => number).join(" ");
   const [found, setFound] = useState<readonly Replay[] | null>(null);
   useEffect(() => {
+    if (!wanted) return;
     let isCurrent = true;
     Promise.all(wanted.map(async ({ number, runId: id }) => ({ branch: number, run: await api.run(id) }))).then(
       (all) => isCurrent && setFound(all.filter(({ run }) => run.options.replayOf === runId).sort((a, b) => b.branch - a.branch)),

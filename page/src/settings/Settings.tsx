@@ -15,6 +15,7 @@ const PermissionsTab = lazy(() => import("../policy/PermissionsTab"));
 const PromptsTab = lazy(() => import("../prompts/PromptsTab"));
 const TerminalSettingsTab = lazy(() => import("../terminal/TerminalSettingsTab"));
 const WebTab = lazy(() => import("../web/WebTab"));
+const OperationTab = lazy(() => import("../operation/OperationTab"));
 const UsageTab = lazy(() => import("../usage/UsageTab"));
 
 const names: Record<SettingsTab, string> = {
@@ -27,6 +28,7 @@ const names: Record<SettingsTab, string> = {
   terminal: "Terminal",
   web: "Web",
   usage: "Usage",
+  operation: "Operation",
 };
 
 function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
@@ -71,6 +73,12 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
       return (
         <Suspense fallback={<Loading />}>
           <UsageTab />
+        </Suspense>
+      );
+    case "operation":
+      return (
+        <Suspense fallback={<Loading />}>
+          <OperationTab />
         </Suspense>
       );
   }

@@ -94,7 +94,7 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
         title: "Branches of this conversation",
         keys: ["alt+b"],
         group: "Chat",
-        enabled: () => currentRoute().page === "chat" && (getState().open?.branches.size ?? 0) > 0,
+        enabled: () => currentRoute().page === "chat" && (getState().open?.conversation.branches ?? 0) > 0,
         run: openTree,
       },
       { id: "topics", title: "Topics", group: "Chat", run: () => navigate(topicsPath) },

@@ -25,7 +25,7 @@ export function PageLink({ path, className = classes.link, children }: LinkProps
   );
 }
 
-const PLACES = /(Settings, (?:General|Models|MCP|Memory|Permissions|Prompts|Terminal|Web|Usage)\b)/;
+const PLACES = /(Settings, (?:General|Models|MCP|Memory|Permissions|Prompts|Terminal|Web|Usage|Operation)\b)/;
 
 /** Return the tab of the settings that words such as "Settings, Models" name. */
 export function placeNamed(words: string): SettingsTab | null {

@@ -10,6 +10,7 @@ export const settingsTabs = [
   "terminal",
   "web",
   "usage",
+  "operation",
 ] as const;
 export type SettingsTab = (typeof settingsTabs)[number];
 

@@ -1,6 +1,6 @@
-import type { Branch, Item, UserMessageItem } from "../api/types";
+import type { Branch, BranchTree, Item, UserMessageItem } from "../api/types";
 
-/** All branches of a conversation beside the first, by number. */
+/** Branches of a conversation beside the first, by number: those that leave what is shown, or all once they were asked for. */
 export type Branches = ReadonlyMap<number, Branch>;
 
 /** A branch that leads to another, and the position before which it is shared. */
@@ -82,11 +82,28 @@ export function leafBelow(branches: Branches, visited: readonly number[], siblin
   return last ?? siblings[0]?.number ?? 0;
 }
 
+/** Tell whether all that lead to a branch are known: a conversation opens with those that leave what is shown of it. */
+export function isPathKnown(branches: Branches, number: number): boolean {
+  let at = number;
+  for (let branch = branches.get(at); branch; branch = branches.get(at)) at = branch.parent;
+  return at === 0;
+}
+
+/** Return the branches with some more; the same object where none of them is new. */
+export function withBranches(branches: Branches, more: Iterable<Branch>): Branches {
+  const unknown = [...more].filter(({ number }) => !branches.has(number));
+  return unknown.length ? new Map([...branches, ...unknown.map((branch) => [branch.number, branch] as const)]) : branches;
+}
+
+/** Return the branches of a tree beside the first. */
+export const branchesIn = ({ branches }: BranchTree): Branch[] =>
+  branches.flatMap(({ kind, ...node }) => (kind && node.number ? [{ ...node, kind }] : []));
+
 /** Return the branches with the one that a message begins; the same object where it begins none that is new. */
 export function withBranchOf(branches: Branches, item: Item): Branches {
   if (item.kind !== "user_message" || !item.data.fork || !item.runId || branches.has(item.branch)) return branches;
   const { parent, before, insteadOf, kind, repeats = null } = item.data.fork;
   const number = item.branch;
   const made: Branch = { number, parent, before, insteadOf, kind, repeats, itemId: item.id, runId: item.runId, createdAt: item.createdAt };
-  return new Map([...branches, [number, made]]);
+  return withBranches(branches, [made]);
 }

@@ -1,15 +1,34 @@
 import { api } from "../api/client";
 import { branchesApi } from "../api/branches";
-import type { NewMessage, Retry, UserMessageItem } from "../api/types";
+import type { BranchTree, NewMessage, Retry, UserMessageItem } from "../api/types";
 import { conversationPath, currentRoute, itemPath, navigate } from "../shell/router";
 import { branchOf, loadEarlier } from "./actions";
-import { leafBelow, type Place, type Sibling } from "./branches";
+import { branchesIn, isPathKnown, leafBelow, withBranches, type Place, type Sibling } from "./branches";
 import { fromSnapshot, withEarlier, type ConversationState } from "./conversation";
 import { visited } from "./leaves";
 import { keepPlace, keptPlace, type BranchPlace } from "./places";
 import { messageBefore, messageOf, placeAt } from "./placing";
 import { listed, loadConversation, show } from "./session";
 import { getState, setState } from "./store";
+
+/** Fetch the tree of a conversation; from then on the page knows all branches of it. */
+export async function fetchTree(id: string): Promise<BranchTree> {
+  const tree = await branchesApi.tree(id);
+  setState(({ open }) =>
+    open?.conversation.id === id ? { open: { ...open, branches: withBranches(open.branches, branchesIn(tree)) } } : {},
+  );
+  return tree;
+}
+
+/** Tell whether all branches of the open conversation are known. */
+export const areAllKnown = (open: ConversationState | null) => !open || open.branches.size >= open.conversation.branches;
+
+/** Know what leads to some branches of the open conversation; it opens with those that leave what is shown. */
+export async function knowPaths(numbers: readonly number[]): Promise<void> {
+  const { open } = getState();
+  if (!open || areAllKnown(open) || numbers.every((number) => isPathKnown(open.branches, number))) return;
+  await fetchTree(open.conversation.id);
+}
 
 /** Return the path of a branch, from its end back to an item that it has. */
 async function pathWith(id: string, branch: number, itemId: string | null): Promise<ConversationState> {
@@ -29,7 +48,8 @@ export async function goToBranch(branch: number, itemId: string | null = null, a
   const { open } = getState();
   if (!open) return;
   const { id, branch: chosen } = open.conversation;
-  const isReplay = open.branches.get(branch)?.kind === "replay";
+  if (!open.branches.has(branch)) await knowPaths([branch]);
+  const isReplay = getState().open?.branches.get(branch)?.kind === "replay";
   if (chosen !== branch && !isReplay) await branchesApi.choose(id, branch);
   const path = await pathWith(id, branch, itemId);
   if (getState().open?.conversation.id !== id) return;
@@ -42,9 +62,11 @@ export async function goToBranch(branch: number, itemId: string | null = null, a
 
 /** Show one of those that stand in a place: below it, what was looked at last. */
 export async function goToSibling(place: Place, siblings: readonly Sibling[]): Promise<void> {
+  const leaves = visited(getState().open?.conversation.id ?? "");
+  await knowPaths(leaves);
   const { open } = getState();
   if (!open) return;
-  const leaf = leafBelow(open.branches, visited(open.conversation.id), siblings, place);
+  const leaf = leafBelow(open.branches, leaves, siblings, place);
   const through = siblings.find(({ branch }) => branch)?.branch;
   await goToBranch(leaf, siblings.length === 1 ? (through?.itemId ?? null) : null);
 }
@@ -133,7 +155,7 @@ export async function returnToPlace(id: string, hasDraft: boolean): Promise<void
 /** Show the path that an item is on; where its branch is not known it is looked for. Returns whether there is such an item. */
 export async function goToItem(itemId: string, known: number | null): Promise<boolean> {
   const { open } = getState();
-  if (!open?.branches.size) return false;
+  if (!open?.conversation.branches) return false;
   const { id } = open.conversation;
   const branch = known ?? (await branchOf(id, itemId));
   if (branch === null) return false;

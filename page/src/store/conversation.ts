@@ -1,6 +1,6 @@
 import { knownItem } from "../api/items";
 import type { Conversation, ConversationSnapshot, Item, ItemPage, Run, TodoList } from "../api/types";
-import type { Branches } from "./branches";
+import { withBranches, type Branches } from "./branches";
 
 /** One path of a conversation as the page knows it: what a snapshot gave and what the events since then made of it. */
 export interface ConversationState {
@@ -66,6 +66,7 @@ export function withEarlier(state: ConversationState, page: ItemPage): Conversat
     items: new Map([...older.map((item) => [item.id, knownItem(item)] as const), ...state.items]),
     order: [...older.map((item) => item.id), ...state.order],
     hidden: new Set([...state.hidden, ...hiddenOf(older)]),
+    branches: withBranches(state.branches, page.branches),
     hasEarlier: page.hasEarlier,
   };
 }

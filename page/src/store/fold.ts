@@ -86,6 +86,7 @@ function apply(draft: Draft, event: Event): void {
     case "item.created": {
       const item = knownItem(event.item);
       draft.branches = withBranchOf(draft.branches, item);
+      if (item.branch > draft.conversation.branches) draft.conversation = { ...draft.conversation, branches: item.branch };
       if (!isOnPath(draft, item)) return;
       // A person's own change of the list is told by a notice.
       draft.todos = newerTodos(draft.todos, item.data);

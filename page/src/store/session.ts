@@ -4,6 +4,7 @@ import { openWire } from "../api/line";
 import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { hearOf, lookAgain, refreshWaiting } from "../approvals/waiting";
 import { callbackPath, currentRoute, navigate, onRoute } from "../shell/router";
+import { withBranches } from "./branches";
 import { fromSnapshot, type ConversationState } from "./conversation";
 import { fetchBesideAnew, hearBeside } from "./beside";
 import { foldAll } from "./fold";
@@ -140,7 +141,10 @@ function lookAround(): void {
 }
 
 /** Show a path of a conversation and follow it from there. */
-export function show(open: ConversationState): void {
+export function show(path: ConversationState): void {
+  const before = getState().open;
+  const known = before?.conversation.id === path.conversation.id ? before.branches.values() : [];
+  const open = { ...path, branches: withBranches(path.branches, known) };
   setState({ open, opening: false, openProblem: null });
   visit(open.conversation.id, open.branch);
   follow(open);

@@ -43,7 +43,7 @@ _MORE = " …"
 def facts_of(items: Sequence[Item], older: Sequence[Item], earlier: Facts | None) -> Facts:
     """Return what the older ones of a conversation's items say, after what was known of those before them."""
     before = earlier or Facts()
-    calls = [item for item in older if is_a(item, CallData) and not item.data.cut_off]
+    calls = [item for item in older if is_a(item, CallData) and not item.data.cut_off and not item.data.hidden]
     changed = _each(before.changed, (path for call in calls for path in _changed(call)))
     read = _each(before.read, (path for call in calls for path in _read(call)))
     todos = _newest_todos(items)
@@ -113,7 +113,8 @@ def _told(name: str, line: str) -> str:
 
 
 def _is_said(item: Item) -> bool:
-    return is_a(item, MessageData) and not item.data.command
+    # What the person hid from models is not told to them in other words.
+    return is_a(item, MessageData) and not item.data.command and not item.data.hidden
 
 
 def _words(text: str, data: object) -> str:

@@ -30,6 +30,7 @@ _PORT = "The port; by default 7420, or the next one that is free; of a worker 74
 _ROLE = (
     "With PostgreSQL: `web` serves the page and works on nothing, `worker` works and serves no page, `all` does both."
 )
+_STATES = "Which, separated by commas: queued, running, waiting, completed, failed, cancelled, interrupted."
 _SLOTS = "How many answers this process works on at once; by default what the settings say."
 
 app = new_app(
@@ -428,6 +429,26 @@ async def usage(
     from pilothouse.cli.usage import usage
 
     return await usage(days, as_json=json, as_csv=csv)
+
+
+@command(app)
+async def runs(
+    status: Annotated[str, typer.Option(metavar="STATES", help=_STATES)] = "queued,running,waiting",
+    limit: Annotated[int, typer.Option(min=1, max=limits.PAGE_ITEMS, help="How many at most.")] = 100,
+    json: AsJson = False,
+) -> int:
+    """List what is at work and what waits."""
+    from pilothouse.cli.operations import runs
+
+    return await runs(status, limit, as_json=json)
+
+
+@command(app)
+async def processes(json: AsJson = False) -> int:
+    """List the processes that serve and work here."""
+    from pilothouse.cli.operations import processes
+
+    return await processes(as_json=json)
 
 
 @command(app)

@@ -73,8 +73,8 @@ async def show(conversation: ConversationId, branch: BranchNumber = None, json: 
             _print_item(item, out)
     if any(pictures_of(parts_of(item)) for item in items) and not json:
         say(messages(), f"Save its pictures: pilothouse conversations files {conversation} FOLDER", "dim")
-    if now.branches and not json:
-        which = f"branch {now.branch} of {len(now.branches) + 1}"
+    if now.conversation.branches and not json:
+        which = f"branch {now.branch} of {now.conversation.branches + 1}"
         say(messages(), f"This is {which}. All of them: pilothouse conversations branches {conversation}", "dim")
     for run in runs:
         if run.status == "queued":

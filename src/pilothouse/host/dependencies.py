@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
     from pilothouse.types.host_meaning import MeaningVerbs
     from pilothouse.types.host_memories import Memories
+    from pilothouse.types.host_operations import Operations
     from pilothouse.types.host_prompts import MiniPrompts, Prompts
     from pilothouse.types.host_servers import Servers
     from pilothouse.types.host_web import Web
@@ -99,6 +100,8 @@ class Dependencies(msgspec.Struct, frozen=True):
     documents: HeldDocuments
     # Makes who answers for branches, when someone asks.
     branches: Callable[[Records, HostService, Dependencies], Branches]
+    # Makes who answers for what is at work where, when someone asks.
+    operations: Callable[[Records], Operations]
     # Why what executes runs in this process cannot, in a sentence for anyone; empty if it can.
     why_not_working: Callable[[], str] = str
     # What operators are told in numbers, with how late the event loop is; none where a process counts nothing.

@@ -17,7 +17,7 @@ from pilothouse.types.errors import PASSING, PilothouseError
 from pilothouse.types.item_data import MessageData, Slot
 from pilothouse.types.items import patch
 from pilothouse.types.ports import OpenModel
-from pilothouse.types.runs import Run
+from pilothouse.types.runs import Run, working_on
 from pilothouse.types.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -87,9 +87,10 @@ class Executor:
         if self._closing():
             active.stop("shutdown")
         try:
-            if begun is not None:
-                await begun(claimed)
-            run = await active.drive()
+            with working_on(claimed.conversation_id, claimed.id):
+                if begun is not None:
+                    await begun(claimed)
+                run = await active.drive()
         finally:
             del self._active[claim]
         return Ended(run, active.opened) if run is not None else None

@@ -61,6 +61,7 @@ class HostService(ClientApi):
         self.todos = TodoService(records, dependencies.todos)
         self.changes = ChangeService(records, dependencies.undo)
         self._late["branches"] = Lazy(lambda: dependencies.branches(records, self, dependencies))
+        self._late["operations"] = Lazy(lambda: dependencies.operations(records))
         self.indexes = IndexService(records, dependencies.index)
         self.exchange = ExchangeService(records)
         self.usage = UsageService(records, dependencies.models, parts.settings, dependencies.prices_from)

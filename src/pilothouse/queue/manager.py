@@ -130,6 +130,8 @@ class SlotManager(JobManager):
                 await self.register_worker()
             else:
                 await super().update_heartbeat(self.worker_id or worker_id)
+            # Also where no slot is free, and nothing is taken for that.
+            self.trouble = ""
         except AWAY as error:
             await self._away("the queue was not told that this worker lives", error)
 

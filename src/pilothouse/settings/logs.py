@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode_text
+from pilothouse.types.runs import at_work_on
 
 # Only these: a program that uses Pilothouse as a library has its own ideas about the rest.
 LOGGERS = ("pilothouse", "uvicorn.error", "psycopg")
@@ -29,9 +32,11 @@ def _second(at: int) -> str:
 class JsonLines(logging.Formatter):
     """Writes a record as one line; a line break in a logged text is escaped and cannot fake a record."""
 
-    def __init__(self, redact: Callable[[str], str]) -> None:
+    def __init__(self, redact: Callable[[str], str], process: str = "") -> None:
         super().__init__()
         self._redact = redact
+        # What tells this process from others that write to the same place.
+        self._process = process
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as a line of JSON; one that has several lines, each with its time, as these."""
@@ -45,6 +50,10 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": self._redact(message),
         }
+        if self._process:
+            line["process"] = self._process
+        if (about := at_work_on.get()) is not None:
+            line |= about._asdict()
         if isinstance(facts, dict):
             line["facts"] = {
                 name: self._redact(value) if isinstance(value, str) else value for name, value in facts.items()
@@ -55,6 +64,20 @@ class JsonLines(logging.Formatter):
         text = encode_text(line)
         # JSON leaves these line breaks as they are, but some readers of logs take them for an end.
         return text if text.isascii() and "\x7f" not in text else text.translate(_OTHER_BREAKS)
+
+
+class _Console(logging.Handler):
+    """Whoever started this process, for what collects logs there."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record as one piece; a console that is gone is no reason to stop working."""
+        try:
+            text = f"{self.format(record)}\n"
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                sys.stderr.write(text)
+                sys.stderr.flush()
+        except Exception:
+            self.handleError(record)
 
 
 class _PrivateFile(logging.Handler):
@@ -104,20 +127,39 @@ def wanted_level() -> int:
     return logging.DEBUG if os.environ.get("PILOTHOUSE_DEBUG", "0") not in ("", "0") else logging.INFO
 
 
+def wants_console() -> bool:
+    """Return whether the same lines go to the console; raise for a wish that is none of ours."""
+    wanted = os.environ.get("PILOTHOUSE_LOG", "").strip().lower()
+    if wanted not in ("", "file", "json"):
+        raise PilothouseError(
+            "bad_config",
+            f"PILOTHOUSE_LOG is “{wanted[: limits.ERROR_TEXT_CHARS]}”, which is no way to log.",
+            fix="Set it to json for lines of JSON on the console, too, or leave it unset.",
+        )
+    return wanted == "json"
+
+
 @contextmanager
-def logging_to(folder: Path, redact: Callable[[str], str], *, level: int = logging.INFO) -> Iterator[None]:
+def logging_to(
+    folder: Path, redact: Callable[[str], str], *, level: int = logging.INFO, process: str = ""
+) -> Iterator[None]:
     """Write what Pilothouse and what it serves and stores with log to `pilothouse.log`, for as long as this is open."""
-    handler = _PrivateFile(folder / LOG_NAME)
-    handler.setFormatter(JsonLines(redact))
+    handlers: list[logging.Handler] = [_Console()] if wants_console() else []
+    handlers.append(_PrivateFile(folder / LOG_NAME))
     loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [logger.level for logger in loggers]
+    for handler in handlers:
+        handler.setFormatter(JsonLines(redact, process))
     for logger in loggers:
-        logger.addHandler(handler)
+        for handler in handlers:
+            logger.addHandler(handler)
         logger.setLevel(level)
     try:
         yield
     finally:
         for logger, earlier in zip(loggers, before, strict=True):
-            logger.removeHandler(handler)
+            for handler in handlers:
+                logger.removeHandler(handler)
             logger.setLevel(earlier)
-        handler.close()
+        for handler in handlers:
+            handler.close()

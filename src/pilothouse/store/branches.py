@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pilothouse.store import paths, rows
 from pilothouse.store.statements import Connection, Statement
@@ -20,9 +19,8 @@ from pilothouse.types.json import encode
 from pilothouse.types.records import Done, Leaving, Posting
 from pilothouse.types.runs import ACTIVE, Run
 
-_COLUMNS = tuple(Branch.__struct_fields__)
 _BRANCHES = Statement(
-    f"SELECT {', '.join(_COLUMNS)} FROM branches WHERE conversation_id = :id ORDER BY number"  # noqa: S608
+    f"SELECT {paths.BRANCH_COLUMNS} FROM branches WHERE conversation_id = :id ORDER BY number"  # noqa: S608
 )
 _KIND = Statement("SELECT kind FROM branches WHERE conversation_id = :id AND number = :number")
 _MESSAGE_OF_RUN = Statement("SELECT body FROM items WHERE run_id = :id AND kind = 'user_message' ORDER BY position")
@@ -73,11 +71,7 @@ def branches(connection: Connection, owner: str, conversation_id: str) -> tuple[
 
 def of(connection: Connection, conversation_id: str) -> tuple[Branch, ...]:
     """Return the branches of a conversation beside its first, by number."""
-    return tuple(map(_branch, _BRANCHES.rows(connection, {"id": conversation_id})))
-
-
-def _branch(row: Sequence[Any]) -> Branch:
-    return Branch(**dict(zip(_COLUMNS, row, strict=True)))
+    return tuple(Branch(*row) for row in _BRANCHES.rows(connection, {"id": conversation_id}))
 
 
 def check(conversation: Conversation, number: int) -> int:

@@ -121,7 +121,8 @@ def _name_and_choose(tx: Transaction, conversation: Conversation, posting: Posti
         after = msgspec.structs.replace(after, branch=branch)
     if after != conversation:
         made = max(conversation.branches, branch)
-        announce(tx, msgspec.structs.replace(after, updated_at=tx.now, activity="queued", branches=made))
+        now = conversation.activity if conversation.activity in ("running", "waiting") else "queued"
+        announce(tx, msgspec.structs.replace(after, updated_at=tx.now, activity=now, branches=made))
 
 
 def claim_next(tx: Transaction, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:

@@ -40,7 +40,15 @@ _PUT_RUN = Statement(
     "ON CONFLICT (id) DO UPDATE SET status = excluded.status, epoch = excluded.epoch, process = excluded.process, "
     "body = excluded.body"
 )
-_ACTIVITY = Statement("UPDATE conversations SET activity = :activity, updated_at = :at WHERE id = :id")
+# Of several runs, in columns or in branches, one that waits for the person is told before one at work, and both before
+# one that came to its end. A replay is looked at where it was asked for: it says nothing about the conversation.
+_ACTIVITY = Statement(
+    "UPDATE conversations SET activity = COALESCE((SELECT MAX(status) FROM runs WHERE conversation_id = :id "
+    # As the index of runs at work says it.
+    "AND status IN ('queued', 'running', 'waiting') AND status <> 'queued' AND NOT EXISTS (SELECT 1 FROM branches b "
+    "WHERE b.conversation_id = :id AND b.number = runs.branch AND b.kind = 'replay')), :activity), updated_at = :at "
+    "WHERE id = :id"
+)
 _CHANGE_ITEM = Statement("UPDATE items SET status = :status, body = :body WHERE id = :id")
 
 
@@ -172,12 +180,11 @@ def _put_run(connection: Connection, run: Run) -> None:
             "epoch": run.epoch,
             "process": run.process,
             "created_at": run.created_at,
-            "body": encode(run),
+            "body": rows.run_body(run),
             "branch": run.branch,
         },
     )
     if run.options.replay_of is None:
-        # A replay is looked at where it was asked for; how it ends says nothing about the conversation.
         _ACTIVITY.run(connection, {"id": run.conversation_id, "activity": run.status, "at": run.updated_at})
     if run.status in ENDED and run.status != "interrupted":
         grants.end_with(connection, run)

@@ -21,9 +21,16 @@ def cleaned(text: str) -> str:
 def cleaned_values(values: Mapping[str, object]) -> Mapping[str, object]:
     """Return what a statement is given, as it can stand in columns."""
     for value in values.values():
-        if type(value) is str and NUL in value:
-            return {name: cleaned(each) if isinstance(each, str) else each for name, each in values.items()}
+        if (type(value) is str and NUL in value) or type(value) is list:
+            return {name: _cleaned_value(each) for name, each in values.items()}
     return values
+
+
+def _cleaned_value(value: object) -> object:
+    if isinstance(value, str):
+        return cleaned(value)
+    # Such as the ids of several rows.
+    return [_cleaned_value(each) for each in value] if isinstance(value, list) else value
 
 
 def clean_parameters(

@@ -9,7 +9,7 @@ from itertools import islice
 import msgspec
 
 from pilothouse.store import branches, fold, inline_images, packing, paths, rows, todos, topics
-from pilothouse.store.paths import BranchPath
+from pilothouse.store.paths import BranchPath, PathPage
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.types import limits
 from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage
@@ -102,7 +102,7 @@ def snapshot(
         has_earlier=page.has_earlier,
         todos=todos.todos(connection, place_of_todos(conversation_id, conversation.settings, number)),
         branch=number,
-        branches=branches.of(connection, conversation_id) if conversation.branches else (),
+        branches=page.branches,
     )
 
 
@@ -128,11 +128,11 @@ def _page(
     most = sys.maxsize
     asked = {"id": conversation_id, "before": most if before is None else min(before, most), "limit": limit + 1}
     if path is None:
-        found = _ITEMS.column(connection, asked)
+        found, leaving = PathPage(_ITEMS.column(connection, asked), ())
     else:
-        found = path.before(connection, most if before is None else min(before, most), limit + 1)
+        found, leaving = path.before(connection, most if before is None else min(before, most), limit + 1)
     page = [with_text(connection, rows.item_of(body)) for body in reversed(found[:limit])]
-    return ItemPage(items=tuple(page), has_earlier=len(found) > limit)
+    return ItemPage(items=tuple(page), has_earlier=len(found) > limit, branches=leaving)
 
 
 def item(connection: Connection, owner: str, item_id: str) -> Item:

@@ -13,8 +13,8 @@ from pilothouse.store.statements import Statement
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
-from pilothouse.types.json import encode_text
-from pilothouse.types.runs import Run
+from pilothouse.types.json import encode, encode_text
+from pilothouse.types.runs import Run, RunOptions
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -24,6 +24,10 @@ run_decoder = msgspec.json.Decoder(Run)
 settings_decoder = msgspec.json.Decoder(ConversationSettings)
 
 
+_RUN_FIELDS, _OPTION_FIELDS = (
+    [(field.name, field.encode_name, field.default) for field in msgspec.structs.fields(kind)]
+    for kind in (Run, RunOptions)
+)
 _COLUMNS = tuple(Conversation.__struct_fields__)
 # What `conversation_from` takes: all that a conversation has, in its order.
 CONVERSATIONS = (
@@ -93,6 +97,16 @@ def owned_run(connection: sa.Connection, owner: str, run_id: str) -> Run:
     if body is None:
         raise PilothouseError("not_found", "There is no such run.")
     return run_decoder.decode(body)
+
+
+def run_body(run: Run) -> bytes:
+    """Return the JSON that a row keeps of a run: what is as in most runs takes no bytes, and is read as that."""
+    return encode(_told(run, _RUN_FIELDS) | {"options": _told(run.options, _OPTION_FIELDS)})
+
+
+def _told(record: msgspec.Struct, fields: Sequence[tuple[str, str, object]]) -> dict[str, object]:
+    values = ((key, getattr(record, name), usual) for name, key, usual in fields)
+    return {key: value for key, value, usual in values if value is not usual and value != usual}
 
 
 def owned_item(connection: sa.Connection, owner: str, item_id: str) -> Item:

@@ -83,6 +83,11 @@ runs = sa.Table(
     sa.Index("runs_of_conversation", "conversation_id", "created_at"),
     sa.Index("runs_by_status", "status"),
 )
+# Of thousands of runs hardly one is at work, and each look at a conversation asks which.
+RUNS_AT_WORK = (
+    "CREATE INDEX runs_at_work ON runs (conversation_id, created_at) WHERE status IN ('queued', 'running', 'waiting')"
+)
+sa.event.listen(runs, "after_create", sa.DDL(RUNS_AT_WORK))  # type: ignore[no-untyped-call]
 
 # A fold of the messages that branches begin with; see `types/branches.py`.
 branches = sa.Table(
@@ -102,6 +107,8 @@ branches = sa.Table(
     # The JSON of its list of todos, and when that changed: at first as it was where the branch begins.
     sa.Column("todos", sa.LargeBinary),
     sa.Column("todos_at", sa.Double, nullable=False, server_default="0"),
+    # What leaves a part of a path is found without going through all branches.
+    sa.Index("branches_by_place", "conversation_id", "before"),
 )
 
 # What people attached and tools gave back, for who looks at it; the timeline has what each is, and its digest.

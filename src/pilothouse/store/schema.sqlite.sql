@@ -264,6 +264,8 @@ CREATE TABLE vectors (
 
 CREATE UNIQUE INDEX vectors_of_texts ON vectors (kind, "key", model);
 
+CREATE INDEX branches_by_place ON branches (conversation_id, "before");
+
 CREATE INDEX conversations_listed ON conversations (owner, updated_at, id) WHERE deleted_at IS NULL;
 
 CREATE INDEX deltas_of_item ON events (item_id, seq) WHERE kind = 'item.delta';
@@ -297,6 +299,8 @@ CREATE INDEX memories_of_owner ON memories (owner, updated_at);
 CREATE INDEX parts_of_conversation ON parts (conversation_id);
 
 CREATE INDEX passages_of_document ON passages (document_id, position);
+
+CREATE INDEX runs_at_work ON runs (conversation_id, created_at) WHERE status IN ('queued', 'running', 'waiting');
 
 CREATE INDEX runs_by_status ON runs (status);
 

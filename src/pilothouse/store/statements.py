@@ -55,11 +55,11 @@ def one_by_one(driver: object) -> None:
 
 
 class Statement:
-    """SQL with `:names` for both databases."""
+    """SQL with `:names` for both databases, or in other words for PostgreSQL."""
 
-    def __init__(self, sql: str) -> None:
+    def __init__(self, sql: str, postgresql: str | None = None) -> None:
         self._sqlite = sql
-        self._postgresql = re.sub(r":(\w+)", r"%(\1)s", sql)
+        self._postgresql = re.sub(r":(\w+)", r"%(\1)s", postgresql or sql)
 
     def first(self, connection: Connection, values: Values) -> Any:
         """Execute it and return the first column of the first row, or None."""

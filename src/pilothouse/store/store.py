@@ -52,8 +52,10 @@ from pilothouse.types.scopes import Scope
 if TYPE_CHECKING:
     from pilothouse.types.branch_views import BranchNode
     from pilothouse.types.memories import Memory, MemoryCollection, MemoryFilter, MemoryPage
+    from pilothouse.types.operations import RunList
+    from pilothouse.types.paging import Page
     from pilothouse.types.processes import ProcessView
-    from pilothouse.types.runs import Run
+    from pilothouse.types.runs import Run, RunStatus
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -382,6 +384,12 @@ class Store:
 
     runs_in = _looks(reading.runs_in)
     queued = _looks(reading.count_queued)
+
+    async def run_list(self, owner: str, statuses: Sequence[RunStatus], page: Page) -> RunList:
+        from pilothouse.store.run_list import run_list
+
+        return await self._database.look(lambda connection: run_list(connection, owner, statuses, page))
+
     mark_item = _joins(units.mark_item)
 
     # --- processes ---

@@ -180,7 +180,8 @@ class ConversationSnapshot(Frozen, frozen=True):
     # Whether there are items before the first one here.
     has_earlier: bool
     todos: TodoList = TodoList()
-    # The branch whose path this is, and all branches beside the first.
+    # The branch whose path this is; and of all branches beside the first those that leave it or lead to it here: what
+    # stands in the place of one of these messages. The tree has all of them, and the conversation their number.
     branch: int = 0
     branches: tuple[Branch, ...] = ()
 
@@ -190,6 +191,8 @@ class ItemPage(Frozen, frozen=True):
 
     items: tuple[Item, ...]
     has_earlier: bool
+    # The branches that leave the path here or lead to it, where one path was asked for.
+    branches: tuple[Branch, ...] = ()
 
 
 class FullResult(Frozen, frozen=True):

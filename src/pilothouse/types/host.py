@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from pilothouse.types.host_finding import Nearby, OtherPrograms, Packages, Proposals, Registries
     from pilothouse.types.host_meaning import MeaningVerbs
     from pilothouse.types.host_memories import Memories
+    from pilothouse.types.host_operations import Operations
     from pilothouse.types.host_prompts import MiniPrompts, Prompts
     from pilothouse.types.host_servers import Servers
     from pilothouse.types.host_terminals import Indexes, Terminals
@@ -458,6 +459,7 @@ class ClientApi:
     meaning: MeaningVerbs = late("host_meaning", "MeaningVerbs")
     documents: Documents = late("host_documents", "Documents")
     web: Web = late("host_web", "Web")
+    operations: Operations = late("host_operations", "Operations")
 
     def method_of(self, noun: str) -> MethodOf:
         """Return what makes the methods of a noun's service, where that is made when someone asks about the noun."""

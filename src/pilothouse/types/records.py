@@ -37,6 +37,7 @@ from pilothouse.types.usage import DaySpending, RequestUsage, UsageRows, Used
 
 if TYPE_CHECKING:
     from pilothouse.types.branch_views import BranchNode
+    from pilothouse.types.operations import RunList
     from pilothouse.types.processes import ProcessView
 
 
@@ -250,6 +251,9 @@ class Records(TopicRecords, Protocol):
 
     async def runs_in(self, statuses: Sequence[RunStatus], conversation_id: str | None = None) -> list[Run]:
         """Return the runs in one of these states, of one conversation or of all, oldest first."""
+
+    async def run_list(self, owner: str, statuses: Sequence[RunStatus], page: Page) -> RunList:
+        """Return an owner's runs in these states: those that go on oldest first, those that ended newest first."""
 
     async def queued(self) -> int:
         """Return how many runs wait for their turn, in all conversations."""

@@ -1,6 +1,9 @@
 """A run: one answer to one message, however many model requests and tool calls it takes."""
 
-from typing import Literal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -85,3 +88,24 @@ class Run(Frozen, frozen=True):
     def is_given_up(self) -> bool:
         """Return whether it took its process down so often that it waits for the person, who may go on meanwhile."""
         return self.status == "interrupted" and self.recoveries >= limits.MAX_RECOVERIES
+
+
+class About(NamedTuple):
+    """A run and its conversation."""
+
+    conversation: str
+    run: str
+
+
+# What this task, and whatever it starts, is at work on.
+at_work_on: ContextVar[About | None] = ContextVar("at_work_on", default=None)
+
+
+@contextmanager
+def working_on(conversation: str, run: str) -> Iterator[None]:
+    """Have what is logged meanwhile say what it is about."""
+    token = at_work_on.set(About(conversation, run))
+    try:
+        yield
+    finally:
+        at_work_on.reset(token)

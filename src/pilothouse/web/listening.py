@@ -52,7 +52,7 @@ def listen(
     *,
     expose_to_network: bool = False,
     tls: Tls | None = None,
-    usual: int = limits.DEFAULT_PORT,
+    usual: int | None = None,
 ) -> Listener:
     """Bind and return a listener; a port that was asked for must be free, the default one may move on."""
     exposed = not is_loopback_host(host)
@@ -62,7 +62,7 @@ def listen(
             f"{host or 'An empty host'} would let others on the network reach this server.",
             fix="Leave out --host, or add --expose-to-network if that is what you want.",
         )
-    wanted = usual if port is None else port
+    wanted = (usual or limits.DEFAULT_PORT) if port is None else port
     tries = limits.PORT_TRIES + 1 if port is None else 1
     for candidate in range(wanted, wanted + tries):
         bound = _bind(host, candidate)

@@ -21,6 +21,13 @@ from pilothouse.timeline.feed import Feed
 if TYPE_CHECKING:
     from pilothouse.types.shared import OpenJson, SharedParts
 
+# Where OpenTelemetry's own settings say that something is to be sent; all of those are its to read.
+TRACE_ENDPOINTS = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+)
+
 
 class Foundation(msgspec.Struct, frozen=True):
     """The data folder, the database, the settings, the secrets, and who is told of changes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -52,19 +53,19 @@ from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
 from pilothouse.types.json import JsonObject
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import KeptResult, QueueLimits
-from pilothouse.wiring.answering import LimitedSettings, Made, dependencies_of
+from pilothouse.wiring.answering import Made, about_self, dependencies_of, metrics_of, watched
 from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
 from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.knowledge import Forgets, Knowledge
 from pilothouse.wiring.meaning import LateMeaning
 from pilothouse.wiring.servers import Servers
-from pilothouse.wiring.telemetry import Metrics, observe
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
@@ -117,7 +118,7 @@ class Authority:
         )
 
 
-class _Settings(LimitedSettings):
+class _Settings(Settings):
     """The settings, with what other parts know of this machine."""
 
     def __init__(
@@ -189,8 +190,9 @@ async def open_host(
     check_role(role, url)
     # A process that only serves the page starts no local servers and no terminals.
     programs = role != "web"
+    process = process_name(new_id("p"), one_shot=role not in _SERVES)
     async with AsyncExitStack() as stack:
-        base = await _foundation(stack, home, url, brief=brief, executes_own=role not in _SERVES)
+        base = await _foundation(stack, home, url, process, brief=brief, executes_own=role not in _SERVES)
         folder, config, authority = base.home, base.config, Authority(base)
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
@@ -206,17 +208,18 @@ async def open_host(
         )
         stack.push_async_callback(servers.close)
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
-        process = process_name(new_id("p"), one_shot=role not in _SERVES)
         executor = Executor(msgspec.structs.replace(parts, recall=known.memory.recall), process, titles=not brief)
-        counters = observe(stack, base, models, process, counted=role in _SERVES)
+        counters = watched(stack, base, models, process, counted=role in _SERVES)
         execution = Execution(executor, parts.settings, slots)
         fleet = _fleet(url, base, execution, process, role, folder_tools)
         engine: Engine = DirectEngine(execution) if fleet is None else fleet.engine
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes, known.meaning)
         model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
-        metrics = Metrics(base, counters, role, fleet) if counters is not None else None
-        made = Made(base, known, folder_tools, authority, models, servers, fleet, metrics)
-        dependencies = dependencies_of(made, settings, model_service, built_in)
+        alone = partial(about_self, process, role, execution, time.time()) if fleet is None else None
+        made = Made(
+            base, known, folder_tools, authority, models, servers, fleet, metrics_of(base, counters, role, fleet), alone
+        )
+        dependencies = dependencies_of(made, settings, settings.queue_limits, model_service, built_in)
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
         await _share(stack, url, base, known.remembering, service)
@@ -305,11 +308,13 @@ def _note(base: Foundation) -> str:
 
 
 async def _foundation(
-    stack: AsyncExitStack, home: Path | None, url: str | None, *, brief: bool, executes_own: bool
+    stack: AsyncExitStack, home: Path | None, url: str | None, process: str, *, brief: bool, executes_own: bool
 ) -> Foundation:
     folder = open_home(home)
     redactor = Redactor()
-    stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
+    stack.enter_context(
+        logging_to(folder.logs, redactor.redact, level=wanted_level(), process=process.partition("@")[0])
+    )
     feed = Feed()
     connections = await _watch_database(stack, url, feed)
     opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections, executes_own=executes_own)

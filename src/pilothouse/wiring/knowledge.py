@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from pilothouse.host.settings_now import CachedSettings
 from pilothouse.tools.making import ToolParts
 from pilothouse.tools.todos.lists import Shared, TodoLists
+from pilothouse.types.lazy import Lazy
 from pilothouse.types.ports import PathGuard
 from pilothouse.wiring.documents import DocumentWiring
 from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.meaning import LateMeaning
 from pilothouse.wiring.memory import Remembering
-from pilothouse.wiring.prompts import prompt_library
 from pilothouse.wiring.web import WebServices
+
+if TYPE_CHECKING:
+    from pilothouse.prompts.library import PromptLibrary
 
 
 class Forgets(Protocol):
@@ -52,3 +56,14 @@ class Knowledge:
             web=self.web.parts,
         )
         self.remembering: tuple[Forgets, ...] = (self.todos, settings_now, self.memory.recent)
+
+
+def prompt_library(home: Path) -> Lazy[PromptLibrary]:
+    """Return the prompts of a data folder."""
+
+    def library() -> PromptLibrary:
+        from pilothouse.prompts.library import PromptLibrary
+
+        return PromptLibrary(home)
+
+    return Lazy(library)

@@ -67,7 +67,7 @@ def bind(
     if rather is not None:
         with suppress(PilothouseError):
             return listen(host, rather, expose_to_network=expose_to_network, tls=tls)
-    usual = limits.WORKER_PORT if role == "worker" else limits.DEFAULT_PORT
+    usual = limits.WORKER_PORT if role == "worker" else None
     return listen(host, port, expose_to_network=expose_to_network, tls=tls, usual=usual)
 
 

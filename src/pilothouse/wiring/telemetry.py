@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from contextlib import AsyncExitStack
+from socket import gethostname
 from typing import TYPE_CHECKING
 
+from pilothouse import __version__
+from pilothouse.host.engine import Execution
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.processes import ProcessRole
-from pilothouse.wiring.foundation import Foundation
+from pilothouse.types.processes import ProcessAbout, ProcessRole, ProcessView
+from pilothouse.wiring.foundation import TRACE_ENDPOINTS, Foundation
 
 if TYPE_CHECKING:
     from pilothouse.models.catalogue import ModelCatalogue
     from pilothouse.telemetry.counters import Counters
     from pilothouse.telemetry.facts import Sink
     from pilothouse.wiring.fleet import Fleet
-
-# Where OpenTelemetry's own settings say that something is to be sent; all of those are its to read.
-ENDPOINTS = (
-    "OTEL_EXPORTER_OTLP_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
-)
 
 
 class Metrics:
@@ -37,7 +34,6 @@ class Metrics:
 
     async def __call__(self, loop_lag: float) -> bytes:
         """Return them as Prometheus reads them; a database that is away takes only its own number along."""
-        from pilothouse import __version__
         from pilothouse.telemetry.prometheus import Now, render
 
         now = Now(
@@ -70,7 +66,7 @@ def observe(
 
         counters = Counters()
         sinks.append(counters)
-    if any(os.environ.get(name) for name in ENDPOINTS):
+    if any(os.environ.get(name) for name in TRACE_ENDPOINTS):
         from pilothouse.wiring.tracing import tracer
 
         if (traced := tracer(stack, models)) is not None:
@@ -80,3 +76,16 @@ def observe(
 
         base.feed.subscribe(Listening(process, sinks).heard)
     return counters
+
+
+def about_self(process: str, role: ProcessRole, execution: Execution, began: float) -> ProcessView:
+    """Return what this process is, which has its folder alone."""
+    about = ProcessAbout(
+        role=role,
+        slots=execution.slots,
+        at_work=execution.at_work,
+        host=gethostname(),
+        version=__version__,
+        started_at=began,
+    )
+    return ProcessView(id=process, seen_at=time.time(), about=about)

@@ -352,6 +352,8 @@ WAITED_BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 6
 REQUEST_BOUNDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 # What a process sends about itself at its end; an endpoint that is away holds nobody up for longer.
 TELEMETRY_FLUSH_MS = 3_000
+# All states of runs, one after the other, with room for spaces.
+STATUSES_CHARS = 100
 # Ports tried after the default one when it is taken.
 PORT_TRIES = 20
 # Looking for local model servers must not delay the page.

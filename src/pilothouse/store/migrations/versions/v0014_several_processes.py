@@ -5,8 +5,8 @@ from alembic import op
 
 from pilothouse.store import shared_tables
 
-revision = "0013"
-down_revision = "0012"
+revision = "0014"
+down_revision = "0013"
 
 
 def upgrade() -> None:
