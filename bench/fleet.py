@@ -64,7 +64,16 @@ class Fleet:
             FILE_VARIABLE: str(self._key),
         }
         port = free_port()
-        command = (PILOTHOUSE, "serve", "--no-browser", "--port", str(port), "--role", role, *more)
+        command: tuple[str | Path, ...] = (
+            PILOTHOUSE,
+            "serve",
+            "--no-browser",
+            "--port",
+            str(port),
+            "--role",
+            role,
+            *more,
+        )
         started = self._stack.enter_context(process(*command, **environment))
         server = Server(started.pid, f"http://127.0.0.1:{port}", self._model_url)
         self._stack.callback(server.http.close)
@@ -232,7 +241,7 @@ def take_over(made: Fleet) -> float:
 
 def show(found: dict[str, Measured]) -> None:
     """Print the delays and what they cost."""
-    rows = [("", "p50", "p99", "most", "delivered", "workers' CPU a run", "page's CPU a run")]
+    rows: list[tuple[str, ...]] = [("", "p50", "p99", "most", "delivered", "workers' CPU a run", "page's CPU a run")]
     for name, one in found.items():
         marks = [f"{quantile(one.delays, part):.0f} ms" for part in (0.5, 0.99, 1.0)]
         costs = [f"{one.at_workers * 1000:.0f} ms", f"{one.at_page * 1000:.0f} ms"]

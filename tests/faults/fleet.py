@@ -24,6 +24,8 @@ TAKEN_OVER_WITHIN = 15.0
 # So many messages are sent at once.
 SENDERS = 8
 BEGUN_WITHIN = 60.0
+# No conversation has so many events.
+NEVER = 10**9
 
 
 class Held(NamedTuple):
@@ -103,6 +105,11 @@ def go_on(server: Server) -> None:
     server.process.send_signal(signal.SIGCONT)
 
 
+def lasts(seconds: float) -> None:
+    """Let a fault last so long."""
+    time.sleep(max(0.0, seconds))
+
+
 class Fleet:
     """Processes with a data folder each, and a script that all of them can read."""
 
@@ -112,11 +119,13 @@ class Fleet:
         self.url = url
         self.kept = Kept(url)
 
-    def begin(self, name: str, role: str, *more: str, url: str | None = None) -> Server:
-        """Start a process by this name; it ends with the fleet."""
+    def begin(self, name: str, role: str, *more: str, url: str | None = None, mine: bool = False) -> Server:
+        """Start a process by this name, with a tool whose effects are counted if it is to have one; it ends with us."""
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
-        server = Server(folder / "home", database_url=url or self.url, arguments=("--role", role, *more))
+        arguments = ("--role", role, *more)
+        dying = ("before", NEVER) if mine else None
+        server = Server(folder / "home", database_url=url or self.url, arguments=arguments, dying=dying)
         self._stack.callback(self._end, server)
         return server
 
@@ -241,7 +250,8 @@ def count(kept: Kept, accepted: Mapping[str, Sequence[str]]) -> Counted:
     wrong = [one for one, runs in accepted.items() if begun.get(one, []) != list(runs)]
     lost = [run for run in wanted if statuses.get(run) != "completed"]
     answers = kept.ask("SELECT run_id, body FROM items WHERE kind = 'response' AND status = 'completed'")
-    standing = [run for run, body in answers if not rows.kept_item(bytes(body)).raw.get("cutOff")]
+    said = [(run, rows.kept_item(bytes(body)).raw) for run, body in answers]
+    standing = [(run, data.get("turn")) for run, data in said if not data.get("cutOff")]
     doubled = len(statuses) - len(set(wanted)) + len(standing) - len(set(standing))
     return Counted(len(wanted), len(lost), doubled, len(wrong))
 

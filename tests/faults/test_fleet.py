@@ -27,6 +27,7 @@ from tests.faults.fleet import (
     fleet,
     go_on,
     is_of,
+    lasts,
     pause,
     seconds_to_leave,
     send_all,
@@ -187,7 +188,7 @@ def test_a_process_that_stands_still_delays_only_its_own_runs_and_they_go_on_els
         pause(scene.victim)
         since = time.monotonic()
         seconds = scene.left(since)
-        until(lambda: time.monotonic() - since > PAUSED, "the pause to be over", PAUSED + 5)
+        lasts(PAUSED - (time.monotonic() - since))
         written = _written(scene)
         go_on(scene.victim)
         # It learns that its runs are others' now, and takes new ones.
@@ -229,7 +230,7 @@ def test_a_process_without_its_database_delays_only_its_own_runs_and_says_that_i
         until(lambda: scene.victim.client.get("/api/ready").status_code == 503, "it to say that it is not ready")
         assert scene.victim.client.get("/api/health").status_code == 200
         seconds = scene.left(since)
-        until(lambda: time.monotonic() - since > PAUSED, "the time to be over", PAUSED + 5)
+        lasts(PAUSED - (time.monotonic() - since))
         back()
         until(lambda: scene.victim.client.get("/api/ready").status_code == 200, "it to be ready again", 40)
         scene.takes_part(scene.victim)
@@ -277,10 +278,10 @@ def _trouble(postgres: Postgres, url: str, how: str) -> None:
     """Let the database fail a few times."""
     name = url.rpartition("/")[2]
     for _ in range(2 if how == "restarted" else 15):
-        time.sleep(0.5)
+        lasts(0.5)
         if how == "restarted":
             postgres.interrupt()
-            time.sleep(2)
+            lasts(2)
             postgres.resume()
         else:
             postgres.execute(

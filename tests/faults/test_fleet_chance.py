@@ -59,7 +59,7 @@ class Place:
             self.server = self.begin()
             self.server.wait_until_up()
             return what
-        ways = {
+        ways: dict[str, tuple[Callable[[], None], Callable[[], None]]] = {
             "paused": (lambda: pause(self.server), lambda: go_on(self.server)),
             "half open": (self._line.stall, self._line.go_on),
             "cut off": (self._line.cut, self._line.mend),

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 import psycopg
-import pytest
 import pytest_asyncio
 
 from pilothouse.host.recovery import settling

@@ -1,0 +1,52 @@
+"""Who goes on with a conversation: the process with its terminal, or one that may have its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pilothouse.store.connections import Connections
+from pilothouse.types.processes import ProcessAbout
+from pilothouse.wiring.fleet import Fleet, Here
+
+
+def _fleet(here: Sequence[str] = (), folder: Path | None = None, **others: ProcessAbout) -> Fleet:
+    async def folder_of(_conversation_id: str) -> str | None:
+        return str(folder) if folder is not None else None
+
+    execution = SimpleNamespace(slots=4, at_work=0)
+    url = "postgresql://nobody@127.0.0.1:1/none"
+    made = Fleet(url, Connections(), execution, "p_here", "worker", Here(lambda: here, folder_of))  # type: ignore[arg-type]
+    made._liveness = SimpleNamespace(others=others)  # type: ignore[assignment]
+    return made
+
+
+WORKER = ProcessAbout(role="worker", slots=4)
+WITH_TERMINAL = ProcessAbout(role="worker", slots=4, terminals=("c_one",))
+
+
+@pytest.mark.parametrize(
+    ("fleet", "declined", "who"),
+    [
+        (_fleet(), (), None),
+        (_fleet(p_a=WORKER), (), None),
+        (_fleet(p_a=WORKER, p_b=WITH_TERMINAL), (), "p_b"),
+        # It was asked already, and sent it on.
+        (_fleet(p_b=WITH_TERMINAL), ("p_b",), None),
+        # It is here.
+        (_fleet(here=("c_one",), p_a=WORKER), (), None),
+        # A process for the page works on nothing, whatever it says.
+        (_fleet(p_web=ProcessAbout(role="web", terminals=("c_one",))), (), None),
+        # The folder is not on this machine: another may have it.
+        (_fleet(folder=Path("/not/there"), p_a=WORKER), (), "p_a"),
+        (_fleet(folder=Path("/not/there"), p_a=WORKER), ("p_a",), None),
+        (_fleet(folder=Path("/"), p_a=WORKER), (), None),
+    ],
+)
+async def test_a_conversation_goes_on_where_its_terminal_and_folder_are(
+    fleet: Fleet, declined: Sequence[str], who: str | None
+) -> None:
+    assert await fleet._place("c_one", declined) == who
