@@ -79,7 +79,7 @@ async def tree(chat: Chat, keep: Keep, sizes: dict[str, Size]) -> None:
     await chat.ask("Which chart do we need for the sound?")
     await mine(chat, "Which chart").hover()
     await mine(chat, "Which chart").get_by_role("button", name="More about this message").click()
-    await expect(page.get_by_role("menuitem", name="Branch from here")).to_be_visible()
+    await expect(page.get_by_role("menuitem", name="Branch into a new conversation")).to_be_visible()
     await everywhere(chat, keep, "branch-message", {"laptop": sizes["laptop"]})
     await page.get_by_role("menuitem", name="Hide from models").click()
     await expect(page.get_by_text("A message of yours is hidden.")).to_be_visible()

@@ -3,7 +3,7 @@ import type { Branch, BranchNode, Event, Item, Run } from "../src/api/types";
 import { busyWords, goOnWords } from "../src/branches/busy";
 import { dropping } from "../src/branches/Attached";
 import { placeWords } from "../src/branches/BranchBar";
-import { answeredBy } from "../src/branches/Regenerate";
+import { answeredBy, goneWords } from "../src/branches/Regenerate";
 import { fromWords, kindWords, statusWords, treeRows } from "../src/branches/tree";
 import { rowsOf } from "../src/chat/rows";
 import { clock, moment, when } from "../src/shell/time";
@@ -374,5 +374,17 @@ describe("what an edited message leaves out", () => {
     ];
     expect(dropping(attached, new Set(["picture 2", "d_1", "gone"]))).toEqual({ dropPictures: [2], dropDocuments: ["d_1"] });
     expect(dropping(attached, new Set())).toEqual({ dropPictures: [], dropDocuments: [] });
+  });
+});
+
+describe("a model that answered", () => {
+  const models = [{ id: "here" }];
+
+  it("answers again where it is there, a script of a command line, or not known", () => {
+    expect(["here", "scripted:talk.json", ""].map((model) => goneWords(models, model))).toEqual(["", "", ""]);
+  });
+
+  it("does not where it is gone, and that is said", () => {
+    expect(goneWords(models, "gone")).toBe("“gone” is not among your models any more");
   });
 });

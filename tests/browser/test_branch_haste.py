@@ -140,7 +140,9 @@ async def test_a_double_click_makes_one_conversation_of_its_own(talk: Chat, two:
     assert len(two.server.get("/api/conversations")["conversations"]) == there + 1
 
 
-async def scrolled_to(row: Locator, block: str) -> None:
+async def scrolled_to(chat: Chat, row: Locator, block: str) -> None:
+    """Read further up, to a message."""
+    await chat.timeline.press("PageUp")
     await row.evaluate(f"element => element.scrollIntoView({{ block: '{block}' }})")
 
 
@@ -153,7 +155,7 @@ async def in_view(chat: Chat) -> None:
         return float(await form.evaluate(SEEN)) > 0.99
 
     await eventually(is_seen, "the whole editor in view")
-    # Three frames later what opens has its height.
+    # Some frames later everything has its height.
     await chat.page.evaluate(
         "() => new Promise(done => { let left = 12; const f = () => left-- ? requestAnimationFrame(f) : done(); f() })"
     )
@@ -172,7 +174,7 @@ async def test_on_a_telephone_an_earlier_message_is_edited_in_view(phone: Chat, 
     await phone.page.reload()
     for number, block in ((count - 3, "end"), (count - 2, "end"), (count - 1, "start")):
         row = mine(phone, f"Question {number}:")
-        await scrolled_to(row, block)
+        await scrolled_to(phone, row, block)
         await row.get_by_role("button", name="Edit").tap()
         await in_view(phone)
         await phone.page.keyboard.type(" more\n\n\n\n")

@@ -45,6 +45,12 @@ def bar(chat: Chat) -> Locator:
     return chat.page.get_by_role("status").filter(has=chat.page.get_by_role("button", name="Cancel", exact=True))
 
 
+async def branch_from(chat: Chat, text: str) -> None:
+    """Press what stands for that below an own message."""
+    await mine(chat, text).hover()
+    await mine(chat, text).get_by_role("button", name="Branch from here").click()
+
+
 async def names(row: Locator) -> list[str]:
     """The buttons under a message, without the arrows."""
     found = row.locator("[data-quiet] button:not([data-direction])")
@@ -54,7 +60,7 @@ async def names(row: Locator) -> list[str]:
 @pytest.mark.case("CHT-02")
 async def test_every_message_and_every_answer_has_the_same_row_and_the_rest_in_a_menu(talk: Chat) -> None:
     for text in ("First question", "Second question"):
-        own = ["Copy message", "Edit", "Regenerate", "More about this message"]
+        own = ["Copy message", "Edit", "Regenerate", "Branch from here", "More about this message"]
         assert await names(mine(talk, text)) == own
     for at in (0, 1):
         answer = ["Copy answer", "Regenerate", "Branch from here", "More about this answer"]
@@ -71,7 +77,7 @@ async def test_every_message_and_every_answer_has_the_same_row_and_the_rest_in_a
         await expect(talk.page.get_by_role("menu")).to_have_count(0)
     new, hide = "Branch into a new conversation", "Hide from models"
     assert items == {
-        "More about this message": ["Branch from here", new, hide],
+        "More about this message": [new, hide],
         "More about this answer": ["Replay with…", new, hide],
     }
 
@@ -115,9 +121,9 @@ async def test_by_keyboard_an_own_message_is_answered_again_and_branched_from(ta
     await page.keyboard.press("Enter")
     await shows(talk, "First question", "One.", "Second question", OTHER)
     await talk.finished()
-    await mine(talk, "Second question").get_by_role("button", name="More about this message").focus()
-    await page.keyboard.press("Enter")
-    await expect(page.get_by_role("menuitem", name="Branch from here")).to_be_focused()
+    await mine(talk, "Second question").get_by_role("button", name="Regenerate").focus()
+    await page.keyboard.press("Tab")
+    await expect(mine(talk, "Second question").get_by_role("button", name="Branch from here")).to_be_focused()
     await page.keyboard.press("Enter")
     await shows(talk, "First question", "One.")
     await expect(talk.box).to_be_focused()
@@ -129,19 +135,19 @@ async def test_by_keyboard_an_own_message_is_answered_again_and_branched_from(ta
 
 @pytest.mark.case("CHT-02")
 async def test_a_branch_from_an_own_message_stands_in_its_place_also_of_the_first(talk: Chat) -> None:
-    await more(talk, "Second question", "Branch from here")
+    await branch_from(talk, "Second question")
     await shows(talk, "First question", "One.")
     await expect(bar(talk)).to_contain_text("New branch from here. What followed stays as it is.")
     await expect(talk.box).to_be_focused()
     await talk.send("Something else")
     await shows(talk, "First question", "One.", "Something else", "Two.")
     await talk.finished()
-    await more(talk, "First question", "Branch from here")
+    await branch_from(talk, "First question")
     await shows(talk)
     await expect(bar(talk)).to_contain_text("another beginning")
     await talk.page.keyboard.press("Escape")
     await shows(talk, "First question", "One.", "Something else", "Two.")
-    await more(talk, "First question", "Branch from here")
+    await branch_from(talk, "First question")
     await talk.box.fill("Another beginning")
     # Its place is kept like any.
     await talk.page.reload()

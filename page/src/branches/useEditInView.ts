@@ -17,7 +17,7 @@ function show(scroller: HTMLElement): void {
   else if (below > 0) scroller.scrollTop += Math.min(below, above);
 }
 
-/** Have a message in view once it is edited, also where the view becomes lower by a keyboard on the screen. */
+/** Have a message in view once it is edited, also while it grows, and where a keyboard on the screen takes some of the view. */
 export function useEditInView(scroller: HTMLElement | null, hold: Follow["hold"]): void {
   const editing = useApp((state) => state.editing);
   useLayoutEffect(() => {
@@ -36,8 +36,12 @@ export function useEditInView(scroller: HTMLElement | null, hold: Follow["hold"]
         letGo();
       });
     });
-    const observer = new ResizeObserver(() => formIn(scroller)?.contains(document.activeElement) && show(scroller));
-    observer.observe(scroller);
+    const form = formIn(scroller);
+    const observer = new ResizeObserver(() => {
+      // In one that is higher than the view the browser keeps the place where one writes in view.
+      if (form?.contains(document.activeElement) && form.offsetHeight <= scroller.clientHeight) show(scroller);
+    });
+    for (const each of [scroller, form]) if (each) observer.observe(each);
     return () => {
       observer.disconnect();
       letGo();
