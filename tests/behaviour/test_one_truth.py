@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from pilothouse.types import limits
 from pilothouse.types.api import Answer, ConfigPatch, ModelInput
 from pilothouse.types.authority import Pattern, PolicyInput, Rule
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.servers import ServerInput, ToolTry
+from pilothouse.types.servers import ConsentGiven, ServerInput, ToolTry
 from pilothouse.types.sign_ins import SignInAnswer, SignInStart
 from pilothouse.wiring import OpenHost, open_host
 from tests.support.chatting import ME, chatting
@@ -141,6 +143,25 @@ async def test_settings_and_servers_are_those_of_all(both: Replicas) -> None:
         return (await both.b.api.settings.get(ME)).most_waiting == 77 and [one.name for one in servers] == ["Far"]
 
     await eventually(there, "settings and servers to be known")
+
+
+async def test_what_is_agreed_to_at_one_is_agreed_to_at_the_other_that_waits(both: Replicas) -> None:
+    entry = ServerInput(name="Near", command=sys.executable, args=("-c", "import time; time.sleep(60)"))
+    await both.a.api.servers.add(ME, entry)
+
+    async def waits(host: OpenHost) -> bool:
+        return [one.consent is not None for one in (await host.api.servers.list(ME)).servers] == [True]
+
+    for host in (both.a, both.b):
+        await eventually(partial(waits, host), "the server to wait for consent")
+    (shown,) = (await both.a.api.servers.list(ME)).servers
+    assert shown.consent is not None
+    await both.a.api.servers.consent(ME, shown.id, ConsentGiven(fingerprint=shown.consent.fingerprint))
+
+    async def agreed() -> bool:
+        return not await waits(both.b)
+
+    await eventually(agreed, "the other to know")
 
 
 async def changed_at_a_known_at_b(both: Replicas) -> None:

@@ -92,7 +92,9 @@ def test_a_web_process_starts_no_local_server_and_no_terminal(tmp_path: Path, po
             web.client.post(f"/api/servers/{shown['id']}/consent", json={"fingerprint": consent["fingerprint"]})
         web.client.post(f"/api/servers/{shown['id']}/retry", json={})
         until(lambda: "at the workers" in json.dumps(web.get("/api/servers")), "the server's view to say where it runs")
-        conversation = web.post("/api/conversations", {"settings": {"workingDirectory": str(tmp_path)}}, 201)["id"]
+        # Only the workers know which folders there are.
+        elsewhere = {"settings": {"workingDirectory": "/only/at/a/worker"}}
+        conversation = web.post("/api/conversations", elsewhere, 201)["id"]
         refused = web.client.post(f"/api/conversations/{conversation}/terminal", json={})
         assert refused.status_code == 409
         assert "Terminals run at the workers" in refused.json()["message"]

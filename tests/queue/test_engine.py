@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,14 @@ import psycopg
 import pytest
 import pytest_asyncio
 
+from pilothouse.host.recovery import process_name
 from pilothouse.queue.engine import Connecting, Placing, QueueEngine
 from pilothouse.queue.manager import AWAY
 from pilothouse.store import postgres
 from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.types import limits
-from pilothouse.types.queue import GO_ON, MESSAGES, TASKS, Queue
+from pilothouse.types.ids import new_id
+from pilothouse.types.queue import GO_ON, MESSAGES, TASKS, Queue, queue_at
 from tests.support.stalling import StallingLine, stalling
 from tests.support.waiting import eventually
 
@@ -80,12 +82,14 @@ def _jobs(url: str) -> list[tuple[str, str]]:
 
 
 @asynccontextmanager
-async def taking(url: str, work: Work, name: str = "p_one") -> AsyncIterator[QueueEngine]:
+async def taking(
+    url: str, work: Work, name: str = "p_one", other: Callable[[str, Sequence[str]], Awaitable[str | None]] = _here
+) -> AsyncIterator[QueueEngine]:
     async def limited(connection: psycopg.AsyncConnection[Any]) -> None:
         await connection.set_autocommit(True)
 
     connecting = Connecting(postgres.line_to(url), limited)
-    engine = QueueEngine(connecting, work, name, Placing(_here, _nothing), takes=True)
+    engine = QueueEngine(connecting, work, name, Placing(other, _nothing), takes=True)
     await engine.begin(_nothing)
     try:
         yield engine
@@ -192,3 +196,42 @@ async def test_a_queue_that_is_cut_off_says_so_and_goes_on_when_it_is_back(
 
 async def _is(answer: bool) -> bool:
     return answer
+
+
+async def test_what_only_another_process_can_do_is_handed_to_it_at_once(postgres_url: str, tables: OpenStore) -> None:
+    one, two = Work(4), Work(4)
+    # As long as they are on a machine.
+    names = [process_name(new_id("p"), one_shot=False) + number for number in ("1", "2")]
+    asked: list[tuple[str, Sequence[str]]] = []
+
+    async def at_two(conversation_id: str, declined: Sequence[str]) -> str | None:
+        asked.append((conversation_id, declined))
+        return names[1]
+
+    async with taking(postgres_url, one, names[0], at_two):
+        _put(postgres_url, MESSAGES, "c_one")
+        await eventually(lambda: _handed(postgres_url), "the job to wait for the other")
+        async with taking(postgres_url, two, names[1]):
+            await eventually(lambda: _true(two.begun == ["c_one"]), "the other to take it")
+    assert (one.begun, asked) == ([], [("c_one", ())])
+
+
+async def _handed(url: str) -> bool:
+    with psycopg.connect(url, autocommit=True) as connection:
+        found = connection.execute("SELECT queue_name, args->'declined' FROM procrastinate_jobs WHERE status = 'todo'")
+        return [queue.startswith("at ") and len(declined) == 1 for queue, declined in found] == [True]
+
+
+async def _true(value: bool) -> bool:
+    return value
+
+
+async def test_what_waits_for_a_process_that_is_gone_is_for_all(postgres_url: str, tables: OpenStore) -> None:
+    _put(postgres_url, Queue(queue_at("p_gone"), 10), "c_one")
+    await tables.store.beat("p_alive")
+    _put(postgres_url, Queue(queue_at("p_alive"), 10), "c_two")
+    await tables.store.go_on_with_forgotten()
+    work = Work(4)
+    async with taking(postgres_url, work):
+        await eventually(lambda: _true(work.begun == ["c_one"]), "it to be taken")
+    assert _jobs(postgres_url) == [("c_two", "todo")]

@@ -20,7 +20,11 @@ def _fleet(here: Sequence[str] = (), folder: Path | None = None, **others: Proce
     execution = SimpleNamespace(slots=4, at_work=0)
     url = "postgresql://nobody@127.0.0.1:1/none"
     made = Fleet(url, Connections(), execution, "p_here", "worker", Here(lambda: here, folder_of))  # type: ignore[arg-type]
-    made._liveness = SimpleNamespace(others=others)  # type: ignore[assignment]
+
+    async def beat() -> None:
+        pass
+
+    made._liveness = SimpleNamespace(others=others, beat=beat)  # type: ignore[assignment]
     return made
 
 
@@ -33,13 +37,13 @@ WITH_TERMINAL = ProcessAbout(role="worker", slots=4, terminals=("c_one",))
     [
         (_fleet(), (), None),
         (_fleet(p_a=WORKER), (), None),
-        (_fleet(p_a=WORKER, p_b=WITH_TERMINAL), (), "p_b"),
+        (_fleet(folder=Path("/"), p_a=WORKER, p_b=WITH_TERMINAL), (), "p_b"),
         # It was asked already, and sent it on.
-        (_fleet(p_b=WITH_TERMINAL), ("p_b",), None),
+        (_fleet(folder=Path("/"), p_b=WITH_TERMINAL), ("p_b",), None),
         # It is here.
-        (_fleet(here=("c_one",), p_a=WORKER), (), None),
+        (_fleet(here=("c_one",), folder=Path("/"), p_a=WORKER, p_b=WORKER), (), None),
         # A process for the page works on nothing, whatever it says.
-        (_fleet(p_web=ProcessAbout(role="web", terminals=("c_one",))), (), None),
+        (_fleet(folder=Path("/"), p_web=ProcessAbout(role="web", terminals=("c_one",))), (), None),
         # The folder is not on this machine: another may have it.
         (_fleet(folder=Path("/not/there"), p_a=WORKER), (), "p_a"),
         (_fleet(folder=Path("/not/there"), p_a=WORKER), ("p_a",), None),

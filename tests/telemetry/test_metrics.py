@@ -35,13 +35,17 @@ def read(text: str) -> dict[tuple[str, ...], float]:
     }
 
 
+async def _is_idle(chat: Chat) -> bool:
+    return (await told(chat))["pilothouse_runs_at_work",] == 0
+
+
 async def test_runs_answers_and_calls_are_counted_by_how_they_end(home: Path) -> None:
     failing: list[Any] = [{"fault": 401}]
     async with chatting(home, [CALL, ["Done."], failing]) as chat:
         assert (await chat.say("first")).status == "completed"
         counted = await told(chat)
         assert counted["pilothouse_runs_ended_total", "completed"] == 1
-        assert counted["pilothouse_runs_at_work",] == 0
+        await eventually(lambda: _is_idle(chat), "nothing to be at work")
         assert counted["pilothouse_runs_queued",] == 0
         assert counted["pilothouse_run_wait_seconds_count",] == 1
         assert counted["pilothouse_run_wait_seconds_sum",] < 5
@@ -68,11 +72,7 @@ async def test_a_run_at_work_and_one_behind_it_are_told_as_such_until_they_end(h
         assert counted["pilothouse_runs_queued",] == 1
         await chat.api.runs.cancel(ME, first.run_id)
         await chat.settled(second.run_id)
-
-        async def is_idle() -> bool:
-            return (await told(chat))["pilothouse_runs_at_work",] == 0
-
-        await eventually(is_idle, "nothing to be at work")
+        await eventually(lambda: _is_idle(chat), "nothing to be at work")
         counted = await told(chat)
         assert counted["pilothouse_runs_ended_total", "cancelled"] == 1
         assert counted["pilothouse_runs_ended_total", "completed"] == 1

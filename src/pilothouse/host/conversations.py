@@ -150,7 +150,7 @@ class ConversationService(Conversations):
 
     async def _checked(self, settings: ConversationSettings) -> ConversationSettings:
         await selection.check(settings.selection, self._dependencies.servers)
-        return _checked(settings)
+        return _checked(settings, here=self._dependencies.has_folders)
 
     async def delete(self, owner: str, conversation_id: str) -> None:
         now = time.time()
@@ -184,8 +184,8 @@ class ConversationService(Conversations):
         return self._feed.read(self._records, conversation_id, after, last=known.last_seq)
 
 
-def _checked(settings: ConversationSettings) -> ConversationSettings:
+def _checked(settings: ConversationSettings, *, here: bool) -> ConversationSettings:
     check_numbers(settings)
     if not settings.working_directory:
         return msgspec.structs.replace(settings, working_directory=None)
-    return msgspec.structs.replace(settings, working_directory=check_folder(settings.working_directory))
+    return msgspec.structs.replace(settings, working_directory=check_folder(settings.working_directory, here=here))

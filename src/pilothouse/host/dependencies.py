@@ -106,3 +106,5 @@ class Dependencies(msgspec.Struct, frozen=True):
     why_not_working: Callable[[], str] = str
     # What operators are told in numbers, with how late the event loop is; none where a process counts nothing.
     metrics: Callable[[float], Awaitable[bytes]] | None = None
+    # Whether the folders that conversations work in are on this machine; a process for the page cannot say.
+    has_folders: bool = True

@@ -63,8 +63,8 @@ class Executor:
 
     @property
     def at_work(self) -> int:
-        """Return how many runs are at work here or just being claimed."""
-        return self._busy
+        """Return how many runs are at work here."""
+        return len(self._active)
 
     async def execute(self, conversation_id: str, begun: Begun | None = None) -> Ended | None:
         """Execute the next run of a conversation if it can be claimed, tell that it began, and return how it ended."""

@@ -64,10 +64,15 @@ async def check_model(models: Models, model_id: str) -> None:
         raise PilothouseError("unknown_model", f"There is no model “{model_id}”.", fix=fix)
 
 
-def check_folder(given: str) -> str:
-    """Return a working directory's whole path; raise one sentence for what is no folder."""
+def check_folder(given: str, *, here: bool = True) -> str:
+    """Return a working directory's whole path; raise for what is no folder, if folders are on this machine."""
     folder = at_home(given)
     how = "Give the whole path of a folder."
+    if not here:
+        # Only a worker can say whether it is there.
+        if not folder.is_absolute():
+            raise PilothouseError("bad_request", f"{folder} is not the whole path of a folder.", fix=how)
+        return str(folder)
     try:
         is_folder, is_file = (folder.is_absolute() and check() for check in (folder.is_dir, folder.is_file))
     except OSError as error:

@@ -44,6 +44,8 @@ class SlotManager(JobManager):
         self._unsure: float | None = None
         # Why nothing is taken from the queue, in a few words; empty while it is.
         self.trouble = "it has not begun yet"
+        # What was last written to the log about it.
+        self._told = ""
 
     @property
     def at_work(self) -> int:
@@ -74,7 +76,7 @@ class SlotManager(JobManager):
             self._unsure = time.monotonic()
             await self._away("nothing was taken from the queue", error)
             return None
-        self.trouble = ""
+        self.trouble = self._told = ""
         if job is not None and job.id is not None:
             self.taken.add(job.id)
         return job
@@ -153,10 +155,21 @@ class SlotManager(JobManager):
         return bool(found)
 
     async def _away(self, what: str, error: BaseException) -> None:
-        if not self.trouble:
-            _log.warning("%s: %s", what, type(error.__cause__ or error).__name__)
+        reason = _reason(error)
+        if reason != self._told:
+            # Once for each reason: it is tried again every second.
+            _log.warning("%s: %s", what, reason)
+            self._told = reason
         self.trouble = "the database does not answer"
         await asyncio.sleep(limits.STORE_RETRY)
+
+
+def _reason(error: BaseException) -> str:
+    """Return the database's own first line, without addresses."""
+    cause = error.__cause__ or error
+    state = getattr(cause, "sqlstate", None)
+    said = getattr(getattr(cause, "diag", None), "message_primary", None)
+    return f"{said} ({state})" if said and state else f"the database does not answer ({type(cause).__name__})"
 
 
 async def _nobody() -> None:

@@ -19,7 +19,7 @@ from pilothouse.types.json import encode_text
 from pilothouse.types.runs import at_work_on
 
 # Only these: a program that uses Pilothouse as a library has its own ideas about the rest.
-LOGGERS = ("pilothouse", "uvicorn.error", "psycopg")
+LOGGERS = ("pilothouse", "uvicorn.error", "psycopg", "procrastinate")
 LOG_NAME = "pilothouse.log"
 _OTHER_BREAKS = {0x7F: "\\u007f", 0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 

@@ -13,6 +13,7 @@ _READ_ONLY = ("readonly database", "read-only file system", "disk i/o error", "u
 _CORRUPT = ("malformed", "file is not a database", "database corruption", "invalid page")
 # What PostgreSQL gave up or ended, by the class or the code of its error: it may well work the next time.
 _GIVEN_UP = ("08", "40", "53", "57", "25P03", "55P03")
+_NOT_ALLOWED = "42501"
 _LOCKED = ("database is locked", "database table is locked")
 
 
@@ -56,6 +57,12 @@ def translate(error: Exception) -> PilothouseError:
             "The database cannot be written.",
             fix="Check that the data folder is writable and the disk healthy.",
         )
+    if _state(error) == _NOT_ALLOWED:
+        return PilothouseError(
+            "database",
+            f"The database does not let its user do this: {first_line(error)}.",
+            fix="Let the user of PILOTHOUSE_DATABASE_URL create tables: GRANT ALL ON SCHEMA public TO that user.",
+        )
     if _is_passing(error) or _given_up(error):
         return PilothouseError("database", f"The database failed: {first_line(error)}", fix="Try again in a moment.")
     # A statement the database refuses will be refused again; waiting does not help.
@@ -68,8 +75,13 @@ def _is_passing(error: Exception) -> bool:
 
 
 def _given_up(error: Exception) -> bool:
+    return _state(error).startswith(_GIVEN_UP)
+
+
+def _state(error: Exception) -> str:
+    """Return PostgreSQL's code for an error; empty for what has none."""
     state = getattr(getattr(error, "orig", None) or error, "sqlstate", None)
-    return isinstance(state, str) and state.startswith(_GIVEN_UP)
+    return state if isinstance(state, str) else ""
 
 
 def disk_full() -> PilothouseError:

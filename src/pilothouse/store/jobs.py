@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pilothouse.store import rows
 from pilothouse.store.statements import Connection, Statement
 from pilothouse.types.json import encode
-from pilothouse.types.queue import AT, GO_ON, MESSAGES, queue_of
+from pilothouse.types.queue import AT, GO_ON, MESSAGES, queue_at, queue_of
 from pilothouse.types.runs import Run
 
 # The run that was queued first, of each of these conversations that has no job waiting already. Whoever takes that one
@@ -51,8 +51,9 @@ _NOBODYS = Statement(
 # What only one process could do, and that one is gone.
 _RELEASE = Statement(
     "UPDATE procrastinate_jobs SET queue_name = :queue, args = args - 'declined' WHERE status = 'todo' "
-    "AND queue_name LIKE :placed AND substr(queue_name, :after) NOT IN (SELECT id FROM processes)"
+    "AND queue_name LIKE :placed AND queue_name <> ALL(CAST(:alive AS text[]))"
 )
+_ALIVE = Statement("SELECT id FROM processes")
 
 
 def defer(connection: Connection, conversations: Collection[str]) -> None:
@@ -92,7 +93,8 @@ def drop_nobodys(connection: Connection, seconds: float) -> None:
 
 def release_placed(connection: Connection) -> None:
     """Let any process take what waits for one that is gone."""
-    _RELEASE.run(connection, {"queue": MESSAGES.name, "placed": f"{AT}%", "after": len(AT) + 1})
+    alive = [queue_at(process) for process in _ALIVE.column(connection, {})]
+    _RELEASE.run(connection, {"queue": MESSAGES.name, "placed": f"{AT}%", "alive": alive})
 
 
 def _runs(bodies: Sequence[bytes]) -> list[Run]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pilothouse.store.statements import Connection, Statement
+from pilothouse.types.errors import PilothouseError
 
 _IS_THERE = Statement("SELECT CAST(to_regclass(:name) AS text)")
 # A conversation has at most one job that nobody has taken: whoever would add another looks here.
@@ -39,6 +40,14 @@ def make(connection: Connection) -> None:
     # Imported only here: SQLite needs none of it, and a start that makes no tables neither.
     from procrastinate.schema import SchemaManager
 
+    names = ("procrastinate_jobs", "pilothouse_waiting_jobs")
+    queue, ours = (_IS_THERE.first(connection, {"name": name}) for name in names)
+    if queue is not None and ours is None:
+        raise PilothouseError(
+            "database",
+            "Another program keeps a queue of procrastinate in this database, and would take our jobs.",
+            fix="Give Pilothouse a database of its own: PILOTHOUSE_DATABASE_URL.",
+        )
     made = {
         "procrastinate_jobs": SchemaManager.get_schema(),
         "pilothouse_waiting_jobs": _WAITING_JOBS,

@@ -62,7 +62,6 @@ class Counters:
 
     def __init__(self) -> None:
         self.runs_ended: dict[str, int] = dict.fromkeys(("completed", "failed", "cancelled", "interrupted"), 0)
-        self.at_work = 0
         self.waited = Histogram(limits.WAITED_BOUNDS)
         self.requests: dict[tuple[str, str], Histogram] = {}
         self.tokens: dict[tuple[str, str], int] = {}
@@ -71,12 +70,11 @@ class Counters:
         self._tools = Names()
 
     def began(self, run: RunFacts, waited: float | None) -> None:
-        self.at_work += 1
         if waited is not None:
             self.waited.add(waited)
 
     def left(self, run: RunFacts, status: RunStatus, at: float, error: str) -> None:
-        self.at_work -= 1
+        """Do nothing: how many are at work is known by who executes them."""
 
     def ended(self, status: RunStatus) -> None:
         self.runs_ended[status] = self.runs_ended.get(status, 0) + 1

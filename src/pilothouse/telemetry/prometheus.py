@@ -19,6 +19,7 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
     # How many read a conversation, and how many the list.
     readers: tuple[int, int]
     taken_over: int
+    at_work: int
     database_errors: int
     loop_lag: float
     # Of this process: its role and its version.
@@ -44,7 +45,7 @@ class _Collector:
         for status, count in counters.runs_ended.items():
             ended.add_metric([status], count)
         yield ended
-        yield GaugeMetricFamily("pilothouse_runs_at_work", "Runs at work in this process.", counters.at_work)
+        yield GaugeMetricFamily("pilothouse_runs_at_work", "Runs at work in this process.", self._now.at_work)
         if queued is not None:
             text = "Runs that wait for a slot, of all processes on the database together."
             yield GaugeMetricFamily("pilothouse_runs_queued", text, queued)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -28,8 +29,11 @@ AT = "at "
 
 
 def queue_at(process: str) -> str:
-    """Return the queue that only one process takes from: for what can be done nowhere else."""
-    return f"{AT}{process}"
+    """Return the queue that only one process takes from: for what can be done nowhere else.
+
+    Not by the whole name: PostgreSQL tells of jobs by names of at most 63 letters.
+    """
+    return f"{AT}{hashlib.sha256(process.encode()).hexdigest()[:16]}"
 
 
 def queue_of(options: RunOptions) -> Queue:

@@ -87,6 +87,7 @@ def dependencies_of(
         operations=partial(_operations, made.alone),
         why_not_working=partial(_why_not_working, made.fleet),
         metrics=made.metrics,
+        has_folders=folder_tools.programs,
     )
 
 
@@ -145,13 +146,15 @@ def watched(
     return observe(stack, base, models, process, counted=counted)
 
 
-def metrics_of(base: Foundation, counters: Counters | None, role: ProcessRole, fleet: Fleet | None) -> Metrics | None:
+def metrics_of(
+    base: Foundation, counters: Counters | None, role: ProcessRole, fleet: Fleet | None, execution: Execution
+) -> Metrics | None:
     """Return what operators are told in numbers; None where nothing is counted."""
     if counters is None:
         return None
     from pilothouse.wiring.telemetry import Metrics
 
-    return Metrics(base, counters, role, fleet)
+    return Metrics(base, counters, role, fleet, execution)
 
 
 def about_self(process: str, role: ProcessRole, execution: Execution, began: float) -> ProcessView:

@@ -97,18 +97,26 @@ class Fleet:
 
     async def _place(self, conversation_id: str, declined: Sequence[str]) -> str | None:
         """Return who must go on with a conversation: who has its terminal, or its folder if this machine does not."""
-        others = {} if self._liveness is None else self._liveness.others
-        able = {name: about for name, about in others.items() if about.slots and name not in declined}
-        if not able:
+        if self._liveness is None or not self._able(declined):
             return None
+        folder = await self._here.folder_of(conversation_id)
+        if folder is None:
+            return None
+        # Asked now: a terminal may have been opened a moment ago.
+        await self._liveness.beat()
+        able = self._able(declined)
         with_terminal = next((name for name, about in able.items() if conversation_id in about.terminals), None)
         if with_terminal is not None or conversation_id in self._here.terminals():
             return with_terminal
-        folder = await self._here.folder_of(conversation_id)
-        if folder is None or await asyncio.to_thread(os.path.isdir, folder):
+        if await asyncio.to_thread(os.path.isdir, folder):
             return None
         # Nobody knows who has it; whoever is asked last says that it is not there.
         return next((name for name, about in able.items() if about.programs), None)
+
+    def _able(self, declined: Sequence[str]) -> dict[str, ProcessAbout]:
+        """Return the other processes that execute runs and have not declined this one."""
+        others = self._liveness.others if self._liveness is not None else {}
+        return {name: about for name, about in others.items() if about.slots and name not in declined}
 
     async def _done(self) -> None:
         """Tell the others at once of a terminal that was opened here: the next message must come here, too."""

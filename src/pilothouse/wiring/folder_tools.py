@@ -33,8 +33,8 @@ class FolderTools:
         self, base: Foundation, tools: ToolParts, guard: PathGuard, policy: Policy, *, programs: bool = True
     ) -> None:
         self._base = base
-        # Whether people's terminals are started here.
-        self._programs = programs
+        # Whether conversations' folders are here, and people's terminals are started.
+        self.programs = programs
         self._tools = tools
         self._guard = guard
         self._policy = policy
@@ -76,7 +76,7 @@ class FolderTools:
         from pilothouse.tools.terminal.elsewhere import TerminalsElsewhere
         from pilothouse.tools.terminal.terminals import Terminals
 
-        base, kind = self._base, Terminals if self._programs else TerminalsElsewhere
+        base, kind = self._base, Terminals if self.programs else TerminalsElsewhere
         return kind(self.sandbox(), base.home.path / "recordings", base.redactor, base.helper, self._snapshots())
 
     def _make_sandbox(self) -> Sandbox:

@@ -215,9 +215,10 @@ async def open_host(
         engine: Engine = DirectEngine(execution) if fleet is None else fleet.engine
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes, known.meaning)
         model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
-        alone = partial(about_self, process, role, execution, time.time()) if fleet is None else None
         made = Made(
-            base, known, folder_tools, authority, models, servers, fleet, metrics_of(base, counters, role, fleet), alone
+            *(base, known, folder_tools, authority, models, servers, fleet),
+            metrics=metrics_of(base, counters, role, fleet, execution),
+            alone=partial(about_self, process, role, execution, time.time()) if fleet is None else None,
         )
         dependencies = dependencies_of(made, settings, settings.queue_limits, model_service, built_in)
         service = HostService(parts, engine, dependencies)
@@ -273,7 +274,10 @@ async def _keep_house(stack: AsyncExitStack, made: Made, service: HostService, *
         "config": base.config.file,
         "policy": made.authority.file,
     }
-    watch_files(stack, files, service, partial(_settings_changed, made.servers, known.meaning))
+    if base.shared is not None:
+        files["consents"] = base.shared.open_json(base.home.secrets / "consents.json", dict, dict)
+    changed = partial(_settings_changed, made.servers, known.meaning)
+    watch_files(stack, files, service, changed, made.servers.consents_changed)
 
 
 def _fleet(

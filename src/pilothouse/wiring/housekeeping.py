@@ -35,8 +35,9 @@ def watch_files(
     files: Mapping[str, JsonStore[Any]],
     service: HostService,
     settings_changed: Callable[[], None],
+    consents_changed: Callable[[], None],
 ) -> None:
-    """Pick up edits of the settings files while the server runs."""
+    """Pick up edits of the settings files while the server runs, and what other processes changed."""
     telling: set[asyncio.Task[None]] = set()
 
     def changed(name: str) -> None:
@@ -46,6 +47,8 @@ def watch_files(
             task.add_done_callback(telling.discard)
         elif name == "policy":
             service.permissions.changed()
+        elif name == "consents":
+            consents_changed()
         else:
             settings_changed()
             service.server_news.changed()

@@ -151,6 +151,11 @@ class Servers:
         else:
             self.begin()
 
+    def consents_changed(self) -> None:
+        """Take up what was agreed to at another process."""
+        if (supervisor := self._supervisor.made) is not None:
+            supervisor.consents_changed()
+
     async def release(self, call_ids: Sequence[str]) -> None:
         """Give up calls that waited for an answer."""
         if self._supervisor.made is not None:

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 class Metrics:
     """What operators are told in numbers."""
 
-    def __init__(self, base: Foundation, counters: Counters, role: ProcessRole, fleet: Fleet | None) -> None:
+    def __init__(
+        self, base: Foundation, counters: Counters, role: ProcessRole, fleet: Fleet | None, execution: Execution
+    ) -> None:
         self._base = base
+        self._execution = execution
         self._counters = counters
         self._role = role
         self._fleet = fleet
@@ -39,6 +42,7 @@ class Metrics:
         now = Now(
             queued=await self._queued(),
             readers=self._base.feed.readers(),
+            at_work=self._execution.at_work,
             taken_over=self._fleet.taken_over if self._fleet is not None else 0,
             database_errors=self._base.connections.failures,
             loop_lag=loop_lag,

@@ -77,6 +77,12 @@ class Supervisor:
             self._spawn(self._start_needed(fresh), self._starting)
         self.parts.changed()
 
+    def consents_changed(self) -> None:
+        """Look again at the servers that wait for consent: it may have been given at another process."""
+        if not self._closed:
+            waiting = [server for server in self.servers.values() if server.asking is not None]
+            self._spawn(self._start_needed(waiting), self._starting)
+
     def _made(self, entries: Entries) -> dict[str, Server]:
         prefixes = slugs(entries.good)
         made: dict[str, Server] = {}
