@@ -377,6 +377,8 @@ async def test_a_long_conversation_is_read_back_to_its_beginning_along_the_path(
         server.wait_for_run(sent["runId"], "completed")
     await chat.page.reload()
     await edit(chat, "Question 59.", "Another end")
+    # Until it is sent, the last arrows are those of the first message.
+    await expect(mine(chat, "Another end").get_by_role("group", name="Versions of this message")).to_be_visible()
     versions = chat.timeline.get_by_role("group", name="Versions of this message").last
     await expect(versions).to_have_text("2 of 2")
     await chat.finished()
