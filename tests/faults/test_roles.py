@@ -92,6 +92,8 @@ def test_a_web_process_starts_no_local_server_and_no_terminal(tmp_path: Path, po
             web.client.post(f"/api/servers/{shown['id']}/consent", json={"fingerprint": consent["fingerprint"]})
         web.client.post(f"/api/servers/{shown['id']}/retry", json={})
         until(lambda: "at the workers" in json.dumps(web.get("/api/servers")), "the server's view to say where it runs")
+        (near,) = web.get("/api/servers")["servers"]
+        assert (near["state"], near["label"]) == ("idle", "Runs at the workers")
         # Only the workers know which folders there are.
         elsewhere = {"settings": {"workingDirectory": "/only/at/a/worker"}}
         conversation = web.post("/api/conversations", elsewhere, 201)["id"]

@@ -95,7 +95,7 @@ class Sessions:
 
     async def open(self, server: Server, connection: Connection) -> Session:
         """Connect and learn the tools; raise a ChannelError that says why not."""
-        if server.local and not server.parts.programs:
+        if server.elsewhere:
             raise NeedsPerson(
                 f"“{server.name}” runs at the workers: this process serves the page and starts no programs."
             )

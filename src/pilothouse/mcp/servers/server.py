@@ -152,6 +152,8 @@ class Server:
             return "disabled"
         if self.asking is not None:
             return "needs_consent"
+        if self.elsewhere:
+            return "idle"
         if self._unstartable is not None:
             return "error"
         if isinstance(self.error, SignInNeeded) and not any(each.up for each in self.connections.values()):
@@ -167,6 +169,11 @@ class Server:
             return self._unstartable
         errors = [connection.error for connection in self.connections.values() if connection.error is not None]
         return errors[-1] if errors else None
+
+    @property
+    def elsewhere(self) -> bool:
+        """Return whether it runs where programs may be started, and not here."""
+        return self.local and not self.parts.programs
 
     @property
     def local(self) -> bool:

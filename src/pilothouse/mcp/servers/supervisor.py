@@ -138,7 +138,7 @@ class Supervisor:
     async def _start_if_needed(self, server: Server) -> None:
         try:
             await server.check_consent()
-            if server.local and not self.parts.programs:
+            if server.elsewhere:
                 return
             if server.entry.config.always_on or not self.parts.catalogue.known(server.entry):
                 await server.connection(SHARED).get()

@@ -56,7 +56,7 @@ def view(server: Server) -> ServerView:
         slug=server.slug,
         enabled=entry.enabled,
         state=state,
-        label=server.package.doing or label(state, tools["offered"], message),
+        label=server.package.doing or _label(server, state, tools["offered"], message),
         transport=entry.transport,
         wire=entry.config.wire if entry.config.wire != "auto" else kept.wire,
         package=_package(entry, server),
@@ -154,6 +154,10 @@ def status(server: Server) -> ServerStatus:
 def counted(tools: int) -> str:
     """Return a number of tools in words."""
     return f"{tools} {'tool' if tools == 1 else 'tools'}"
+
+
+def _label(server: Server, state: str, tools: int, error: str) -> str:
+    return "Runs at the workers" if server.elsewhere and state == "idle" else label(state, tools, error)
 
 
 def label(state: str, tools: int, error: str) -> str:
