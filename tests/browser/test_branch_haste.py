@@ -200,7 +200,7 @@ async def test_a_model_that_is_gone_is_not_offered_again_and_the_reason_stands_t
     await expect(talk.page.get_by_role("menuitem", name="Script")).to_be_enabled()
     run = talk.snapshot()["runs"][-1]["id"]
     refused = two.server.post(f"/api/runs/{run}/retry", {"modelId": "other"}, 400)
-    assert (refused["message"], refused["fix"]) == ("There is no model “other”.", "There are: Script (script).")
+    assert (refused["message"], refused["fix"]) == ("There is no model “other”.", "There are: script (Script).")
 
 
 async def test_a_tooltip_says_what_a_branch_means_there_and_goes_when_its_button_is_pressed(talk: Chat) -> None:

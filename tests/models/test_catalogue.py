@@ -198,7 +198,7 @@ async def test_without_models_the_error_says_that_none_is_configured(home: Path,
 
 
 async def test_an_unknown_model_is_named_with_those_that_there_are(parts: Parts) -> None:
-    with pytest.raises(PilothouseError, match=r"There is no model “gpt-9”\. There are: .+ \(embedded\)\.") as caught:
+    with pytest.raises(PilothouseError, match=r"There is no model “gpt-9”\. There are: embedded \(.+\)\.") as caught:
         await parts.models.open("gpt-9")
     assert caught.value.code == "unknown_model"
 

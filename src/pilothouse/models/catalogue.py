@@ -236,7 +236,8 @@ class ModelCatalogue:
             fix = f"{Path(problem.file).name} cannot be read: {problem.message}" if problem else _ADD_ONE
             raise PilothouseError("no_model", "No model configured.", fix=fix)
         # The page knows models by name, a command line by id.
-        names = ", ".join(f"{one.name} ({one.id})" if one.name != one.id else one.id for one in content.models.values())
+        # What one types first, then what it is called elsewhere.
+        names = ", ".join(f"{one.id} ({one.name})" if one.name != one.id else one.id for one in content.models.values())
         raise PilothouseError("unknown_model", f"There is no model “{chosen}”.", fix=f"There are: {names}.")
 
     async def _key(self, config: ModelConfig) -> str:
