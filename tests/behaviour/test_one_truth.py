@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from pilothouse.models.catalogue import ModelCatalogue
+from pilothouse.secrets.master_key import FILE_VARIABLE
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, ConfigPatch, ModelInput
 from pilothouse.types.authority import Pattern, PolicyInput, Rule
@@ -267,6 +268,8 @@ async def test_a_replica_with_another_master_key_says_what_to_do(
 async def test_the_first_replica_brings_its_files_and_secrets_and_no_other_does(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Each by itself, with a key of its own.
+    monkeypatch.delenv(FILE_VARIABLE, raising=False)
     for name in ("a", "b"):
         async with open_host(tmp_path / name) as host:
             await host.api.models.add(ME, a_model(id=f"of-{name}", api_key=f"{SECRET}-{name}"))

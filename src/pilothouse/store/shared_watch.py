@@ -58,8 +58,10 @@ class SharedWatch:
 
     async def _follow(self) -> None:
         while True:
+            # Not `wait_for`: before Python 3.12 it forgets that it was cancelled, where the event comes at that moment.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._kick.wait(), limits.SETTINGS_LOOK)
+                async with asyncio.timeout(limits.SETTINGS_LOOK):
+                    await self._kick.wait()
             self._kick.clear()
             try:
                 await self._look()
