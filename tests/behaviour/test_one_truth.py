@@ -299,6 +299,11 @@ async def test_a_broken_file_is_not_taken_over_in_silence(
 
 async def test_what_another_version_wrote_denies_on_and_is_not_written_over(both: Replicas) -> None:
     await both.a.api.permissions.set_policy(ME, PolicyInput(rules=(DENIED,)))
+
+    async def known() -> bool:
+        return bool((await both.b.api.permissions.policy(ME)).rules)
+
+    await eventually(known, "the rule to be known")
     newer = json.dumps({"version": "9.0", "rules": "of another form"})
     with psycopg.connect(both.url, autocommit=True) as connection:
         connection.execute(
