@@ -153,7 +153,7 @@ class Executor:
             active.stop("shutdown")
 
 
-class Execution:
+class Runner:
     """Executes what is next in conversations, gives them titles afterwards, and ends all of it with the program."""
 
     def __init__(
@@ -232,28 +232,28 @@ class TaskSet:
 class DirectEngine:
     """Executes runs as tasks of this process."""
 
-    def __init__(self, execution: Execution) -> None:
-        self._execution = execution
-        self._slots = Slots(lambda: execution.slots, self._begin)
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._slots = Slots(lambda: runner.slots, self._begin)
         self._telling: asyncio.Task[None] | None = None
 
     async def start(self, conversation_id: str) -> None:
         """Execute what is queued in a conversation, in order, as soon as it is free and there is a slot."""
         if not self._slots.ask(conversation_id) and (self._telling is None or self._telling.done()):
-            self._telling = self._execution.tasks.begin(self._tell(), "engine telling")
+            self._telling = self._runner.tasks.begin(self._tell(), "engine telling")
 
     def _begin(self, conversation_id: str) -> None:
-        self._execution.tasks.begin(self._execute(conversation_id), f"engine {conversation_id}")
+        self._runner.tasks.begin(self._execute(conversation_id), f"engine {conversation_id}")
 
     async def _tell(self) -> None:
         """Tell those who look at a conversation that waits how many come before it, for as long as any waits."""
         while line := self._slots.waiting():
-            await self._execution.tell_waiting(line)
+            await self._runner.tell_waiting(line)
             await asyncio.sleep(limits.WAITING_TOLD)
 
     async def _execute(self, conversation_id: str) -> None:
         try:
-            executed = await self._execution.go_on(conversation_id, self._begun)
+            executed = await self._runner.go_on(conversation_id, self._begun)
         finally:
             self._slots.free()
         if executed:
@@ -266,12 +266,12 @@ class DirectEngine:
 
     async def stop(self) -> None:
         self._slots.close()
-        await self._execution.drain()
+        await self._runner.drain()
         # What ended meanwhile has asked for more.
         self._slots.close()
         if self._telling is not None:
             self._telling.cancel()
-        await self._execution.end()
+        await self._runner.end()
 
 
 class Slots:

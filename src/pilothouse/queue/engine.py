@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from pilothouse.queue.manager import AWAY, DELETED, SlotManager
 from pilothouse.types import limits
-from pilothouse.types.queue import GO_ON, MESSAGES, TASKS, Execution, queue_at
+from pilothouse.types.queue import GO_ON, MESSAGES, TASKS, Runner, queue_at
 
 _log = logging.getLogger(__name__)
 # Each job and each connection has lines of its own below this; the timeline says what matters of them.
@@ -57,10 +57,8 @@ def _pool(**arguments: Any) -> AsyncConnectionPool:
 class QueueEngine:
     """Takes jobs as there are slots and executes the next run of their conversations; a page's process takes none."""
 
-    def __init__(
-        self, connecting: Connecting, execution: Execution, process: str, placing: Placing, *, takes: bool
-    ) -> None:
-        self._execution = execution
+    def __init__(self, connecting: Connecting, runner: Runner, process: str, placing: Placing, *, takes: bool) -> None:
+        self._runner = runner
         self._process = process
         self._placing = placing
         connector = PsycopgConnector(
@@ -72,7 +70,7 @@ class QueueEngine:
             pool_factory=_pool,
         )
         self._app = App(connector=connector)
-        self.manager = self._app.job_manager = SlotManager(connector, lambda: execution.slots, process)
+        self.manager = self._app.job_manager = SlotManager(connector, lambda: runner.slots, process)
         self._app.task(name=GO_ON)(self._go_on)
         self._worker = self._made() if takes else None
         self._working: asyncio.Task[None] | None = None
@@ -116,7 +114,7 @@ class QueueEngine:
     async def _go_on(self, conversation_id: str, declined: Sequence[str] = ()) -> None:
         other = await self._placing.other(conversation_id, declined)
         if other is None:
-            await self._execution.go_on(conversation_id)
+            await self._runner.go_on(conversation_id)
             await self._placing.done()
         else:
             await self._hand_over(conversation_id, other, (*declined, self._process))
@@ -138,7 +136,7 @@ class QueueEngine:
                 _log.debug("nobody was told how long they wait: %s", type(error).__name__)
                 continue
             if found:
-                await self._execution.tell_waiting([row["lock"] for row in found])
+                await self._runner.tell_waiting([row["lock"] for row in found])
 
     async def stop(self) -> None:
         """Take nothing any more, let what is at work end within the person's time, and let go of the queue."""
@@ -147,8 +145,8 @@ class QueueEngine:
             self._worker.stop()  # type: ignore[no-untyped-call]
         if self._telling is not None:
             self._telling.cancel()
-        await self._execution.drain()
-        await self._execution.end()
+        await self._runner.drain()
+        await self._runner.end()
         if self._working is not None:
             self._working.cancel()
             await asyncio.wait([self._working], timeout=limits.SHUTDOWN_GRACE)

@@ -41,7 +41,7 @@ def queue_of(options: RunOptions) -> Queue:
     return TASKS if options.unattended else MESSAGES
 
 
-class Execution(Protocol):
+class Runner(Protocol):
     """Executes what is next in conversations."""
 
     @property

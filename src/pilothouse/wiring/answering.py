@@ -25,7 +25,7 @@ from pilothouse.wiring.knowledge import Knowledge
 from pilothouse.wiring.servers import Servers
 
 if TYPE_CHECKING:
-    from pilothouse.host.engine import Execution
+    from pilothouse.host.engine import Runner
     from pilothouse.prompts.library import PromptLibrary
     from pilothouse.prompts.service import MiniPromptService, PromptService
     from pilothouse.telemetry.counters import Counters
@@ -147,18 +147,18 @@ def watched(
 
 
 def metrics_of(
-    base: Foundation, counters: Counters | None, role: ProcessRole, fleet: Fleet | None, execution: Execution
+    base: Foundation, counters: Counters | None, role: ProcessRole, fleet: Fleet | None, runner: Runner
 ) -> Metrics | None:
     """Return what operators are told in numbers; None where nothing is counted."""
     if counters is None:
         return None
     from pilothouse.wiring.telemetry import Metrics
 
-    return Metrics(base, counters, role, fleet, execution)
+    return Metrics(base, counters, role, fleet, runner)
 
 
-def about_self(process: str, role: ProcessRole, execution: Execution, began: float) -> ProcessView:
+def about_self(process: str, role: ProcessRole, runner: Runner, began: float) -> ProcessView:
     """Return what this process is, which has its folder alone."""
     from pilothouse.wiring.telemetry import about_self
 
-    return about_self(process, role, execution, began)
+    return about_self(process, role, runner, began)

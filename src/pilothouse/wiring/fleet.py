@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 from pilothouse.host.active_run import Parts
-from pilothouse.host.engine import DirectEngine, Execution
+from pilothouse.host.engine import DirectEngine, Runner
 from pilothouse.host.recovery import is_dead, settling
 from pilothouse.queue.engine import Connecting, Placing, QueueEngine
 from pilothouse.queue.liveness import Liveness, Survivors
@@ -43,12 +43,12 @@ class Fleet:
     """The engine of a process on a shared database, and how the others know of it."""
 
     def __init__(
-        self, url: str, connections: Connections, execution: Execution, process: str, role: ProcessRole, here: Here
+        self, url: str, connections: Connections, runner: Runner, process: str, role: ProcessRole, here: Here
     ) -> None:
         self._here = here
         self._line = postgres.line_to(url, connections.name)
         self._connections = connections
-        self._execution = execution
+        self._runner = runner
         # What the others were told last of the terminals here.
         self._told: Sequence[str] = ()
         self._process = process
@@ -57,12 +57,12 @@ class Fleet:
         self._liveness: Liveness | None = None
         connecting = Connecting(self._line, self._limit)
         self._queue = (
-            QueueEngine(connecting, execution, process, Placing(self._place, self._done), takes=TAKES[role])
+            QueueEngine(connecting, runner, process, Placing(self._place, self._done), takes=TAKES[role])
             if role in TAKES
             else None
         )
         # A command executes what it queues itself: whoever started it waits for that.
-        self.engine: QueueEngine | DirectEngine = self._queue or DirectEngine(execution)
+        self.engine: QueueEngine | DirectEngine = self._queue or DirectEngine(runner)
 
     @property
     def trouble(self) -> str:
@@ -129,8 +129,8 @@ class Fleet:
         takes = self._queue is not None and TAKES[self._role]
         return ProcessAbout(
             role=self._role,
-            slots=self._execution.slots if takes else 0,
-            at_work=self._execution.at_work,
+            slots=self._runner.slots if takes else 0,
+            at_work=self._runner.at_work,
             programs=self._role != "web",
             host=gethostname(),
             version=version("pilothouse"),

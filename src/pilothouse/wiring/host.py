@@ -19,7 +19,7 @@ from pilothouse.agent.results.masking import MaskerChain
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.host.active_run import Parts
-from pilothouse.host.engine import DirectEngine, Engine, Execution, Executor
+from pilothouse.host.engine import DirectEngine, Engine, Executor, Runner
 from pilothouse.host.modes import Modes
 from pilothouse.host.recovery import Recovery, process_name
 from pilothouse.host.service import HostService
@@ -210,15 +210,15 @@ async def open_host(
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
         executor = Executor(msgspec.structs.replace(parts, recall=known.memory.recall), process, titles=not brief)
         counters = watched(stack, base, models, process, counted=role in _SERVES)
-        execution = Execution(executor, parts.settings, slots)
-        fleet = _fleet(url, base, execution, process, role, folder_tools)
-        engine: Engine = DirectEngine(execution) if fleet is None else fleet.engine
+        runner = Runner(executor, parts.settings, slots)
+        fleet = _fleet(url, base, runner, process, role, folder_tools)
+        engine: Engine = DirectEngine(runner) if fleet is None else fleet.engine
         settings = _Settings(config, plugins, folder_tools, authority, parts.modes, known.meaning)
         model_service = _model_service(folder, models, lambda: service.models_changed())  # noqa: PLW0108
         made = Made(
             *(base, known, folder_tools, authority, models, servers, fleet),
-            metrics=metrics_of(base, counters, role, fleet, execution),
-            alone=partial(about_self, process, role, execution, time.time()) if fleet is None else None,
+            metrics=metrics_of(base, counters, role, fleet, runner),
+            alone=partial(about_self, process, role, runner, time.time()) if fleet is None else None,
         )
         dependencies = dependencies_of(made, settings, settings.queue_limits, model_service, built_in)
         service = HostService(parts, engine, dependencies)
@@ -281,7 +281,7 @@ async def _keep_house(stack: AsyncExitStack, made: Made, service: HostService, *
 
 
 def _fleet(
-    url: str | None, base: Foundation, execution: Execution, process: str, role: Role, folder_tools: FolderTools
+    url: str | None, base: Foundation, runner: Runner, process: str, role: Role, folder_tools: FolderTools
 ) -> Fleet | None:
     """Return this process's part among those that share a PostgreSQL; a folder has one process alone."""
     if url is None:
@@ -292,7 +292,7 @@ def _fleet(
     async def folder_of(conversation_id: str) -> str | None:
         return (await base.opened.store.settings(conversation_id)).working_directory
 
-    return Fleet(url, base.connections, execution, process, role, Here(folder_tools.with_terminals, folder_of))
+    return Fleet(url, base.connections, runner, process, role, Here(folder_tools.with_terminals, folder_of))
 
 
 async def _recover(stack: AsyncExitStack, parts: Parts, engine: Engine, process: str, *, take_over: bool) -> None:

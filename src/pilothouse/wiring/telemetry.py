@@ -10,7 +10,7 @@ from socket import gethostname
 from typing import TYPE_CHECKING
 
 from pilothouse import __version__
-from pilothouse.host.engine import Execution
+from pilothouse.host.engine import Runner
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.processes import ProcessAbout, ProcessRole, ProcessView
@@ -27,10 +27,10 @@ class Metrics:
     """What operators are told in numbers."""
 
     def __init__(
-        self, base: Foundation, counters: Counters, role: ProcessRole, fleet: Fleet | None, execution: Execution
+        self, base: Foundation, counters: Counters, role: ProcessRole, fleet: Fleet | None, runner: Runner
     ) -> None:
         self._base = base
-        self._execution = execution
+        self._runner = runner
         self._counters = counters
         self._role = role
         self._fleet = fleet
@@ -42,7 +42,7 @@ class Metrics:
         now = Now(
             queued=await self._queued(),
             readers=self._base.feed.readers(),
-            at_work=self._execution.at_work,
+            at_work=self._runner.at_work,
             taken_over=self._fleet.taken_over if self._fleet is not None else 0,
             database_errors=self._base.connections.failures,
             loop_lag=loop_lag,
@@ -82,12 +82,12 @@ def observe(
     return counters
 
 
-def about_self(process: str, role: ProcessRole, execution: Execution, began: float) -> ProcessView:
+def about_self(process: str, role: ProcessRole, runner: Runner, began: float) -> ProcessView:
     """Return what this process is, which has its folder alone."""
     about = ProcessAbout(
         role=role,
-        slots=execution.slots,
-        at_work=execution.at_work,
+        slots=runner.slots,
+        at_work=runner.at_work,
         host=gethostname(),
         version=__version__,
         started_at=began,
