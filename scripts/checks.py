@@ -122,6 +122,10 @@ def unsteady() -> list[str]:
     return [name for kept in sorted(REPORTS.glob("*.unsteady")) for name in kept.read_text().splitlines()]
 
 
+# Each of these runs up to six servers at once, and says within which time something is to happen: one after the other.
+SEVERAL = tuple(f"tests/faults/test_{name}.py" for name in ("fleet", "fleet_work", "fleet_chance", "rolling_upgrade"))
+
+
 def suite(name: str, *arguments: str) -> tuple[str, Callable[[], bool]]:
     """Return the stage for one of the heavy suites."""
     return name, lambda: pytest(name, f"tests/{name}", *arguments)
@@ -205,7 +209,8 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
         suite("wires", *WORKERS),
         suite("behaviour", *MORE_WORKERS),
         suite("adversarial", *MEASURING_WORKERS),
-        suite("faults", *WAITING_WORKERS),
+        suite("faults", *(f"--ignore={path}" for path in SEVERAL), *WAITING_WORKERS),
+        ("several processes", lambda: pytest("several", *SEVERAL, "-n", "1")),
         suite("browser", *MEASURING_WORKERS),
         # Twenty small changes of the code at random; scripts/mutants tries them all.
         ("mutants", lambda: run(PYTHON, ROOT / "scripts" / "mutants.py", "--sample", "20")),
