@@ -288,8 +288,8 @@ async def test_a_text_that_imitates_a_question_stays_inside_the_answer(target: C
     await expect(target.page.get_by_role("region", name="Question")).to_have_count(0)
     await expect(target.page.get_by_role("alert")).to_have_count(0)
     # Those of every answer, and no other.
-    await expect(answer.get_by_role("button")).to_have_count(3)
-    for name in ("Copy answer", "Regenerate", "More about this answer"):
+    await expect(answer.get_by_role("button")).to_have_count(4)
+    for name in ("Copy answer", "Regenerate", "Branch from here", "More about this answer"):
         await expect(answer.get_by_role("button", name=name)).to_be_visible()
     await expect(target.page.get_by_text("Allow")).to_have_count(await answer.get_by_text("Allow").count())
 

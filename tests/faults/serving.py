@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import ssl
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import psycopg
 
 from tests.support import forked
 from tests.support.ports import free_port
@@ -135,3 +137,18 @@ def wait_for_death(server: Server, or_status: tuple[str, str] | None, within: fl
                     return server.dead
         time.sleep(0.01)
     raise AssertionError(f"the server neither died nor finished:\n{server.log.read_text()}")
+
+
+def set_resume(home: Path, database_url: str | None, resume: str) -> None:
+    """Say what becomes of what a killed server was at, while none runs: with PostgreSQL in the row that all share."""
+    (home / "config.json").write_text(json.dumps({"version": "1.0", "resume_after_restart": resume}))
+    if database_url is not None:
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            # There is none before the first start, which takes the file.
+            if connection.execute("SELECT to_regclass('shared_settings')").fetchone() != (None,):
+                connection.execute(
+                    "UPDATE shared_settings SET version = version + 1, "
+                    "body = jsonb_set(body::jsonb, '{resume_after_restart}', to_jsonb(%s::text))::text "
+                    "WHERE name = 'config.json'",
+                    (resume,),
+                )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from tests.faults import mine
 from tests.faults.scenario import ANSWER, TURNS, write_script
-from tests.faults.serving import Server, serving, wait_for_death
+from tests.faults.serving import Server, serving, set_resume, wait_for_death
 from tests.support import invariants
 
 
@@ -84,9 +83,7 @@ def test_a_server_killed_at_every_event_of_a_run_goes_on_where_it_was(
     died = 0
     for number in numbers:
         ask = number % 8 < 4
-        (home / "config.json").write_text(
-            json.dumps({"version": "1.0", "resume_after_restart": "ask" if ask else "auto"})
-        )
+        set_resume(home, database_url, "ask" if ask else "auto")
         with serving(home, database_url=database_url, dying=(when, number)) as server:
             if story is not None:
                 story.finish(server, home, ask=ask)

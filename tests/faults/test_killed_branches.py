@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.faults.serving import Server, serving, wait_for_death
+from tests.faults.serving import Server, serving, set_resume, wait_for_death
 from tests.support import invariants
 from tests.support.waiting import until
 
@@ -128,7 +128,7 @@ def test_a_server_killed_at_every_event_of_making_and_choosing_branches_loses_no
     died = 0
     for number in numbers:
         resume = "ask" if number % 8 < 4 else "auto"
-        (home / "config.json").write_text(json.dumps({"version": "1.0", "resume_after_restart": resume}))
+        set_resume(home, database_url, resume)
         with serving(home, database_url=database_url, dying=(when, number)) as server:
             if story is not None:
                 story.tell(server)
