@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import os
@@ -119,8 +120,12 @@ class Recovery:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+        with contextlib.suppress(PilothouseError):
+            await self._records.forget_process(self._process)
 
     async def _settle(self, take_over: bool) -> None:
+        # A small write first: on a full disk nothing can be taken up, and people are told.
+        await self._records.beat(self._process)
         # No other process can be alive.
         for process in {run.process for run in await self._records.runs_in(("running",))} - {self._process, None}:
             if process is not None:
