@@ -18,16 +18,19 @@ TAKEN_OVER_MS = 15_000
 async def test_a_browser_on_one_server_sees_the_run_of_another_and_its_end_after_that_one_is_killed(
     browser_context: BrowserContext, tmp_path: Path, postgres_url: str
 ) -> None:
-    a = Studio(tmp_path / "a" / "home", database_url=postgres_url)
     b = Studio(tmp_path / "b" / "home", database_url=postgres_url)
+    studios = [b]
     try:
-        # Either may have to say it.
-        hold = a.hold()
-        for studio in (a, b):
-            studio.script([BEGINNING, hold.step, REST])
+        # Either may have to say it: what it is to say is a setting of both.
+        hold = b.hold()
+        b.script([BEGINNING, hold.step, REST])
         conversation = b.server.post("/api/conversations", {"title": "Shared"}, 201)["id"]
+        run = b.server.post(f"/api/conversations/{conversation}/messages", {"text": "Go"}, 202)["runId"]
+        b.server.wait_for_run(run, "running")
+        # Only now: whoever is there takes what is queued.
+        a = Studio(tmp_path / "a" / "home", database_url=postgres_url)
+        studios.append(a)
         chat = await a.open(browser_context, f"/c/{conversation}")
-        b.server.post(f"/api/conversations/{conversation}/messages", {"text": "Go"}, 202)
         await expect(chat.answers.last).to_contain_text("word20")
         b.server.kill()
         hold.release()
@@ -39,6 +42,6 @@ async def test_a_browser_on_one_server_sees_the_run_of_another_and_its_end_after
         assert ANSWER in " ".join(shown.split())
         await chat.page.close()
     finally:
-        for studio in (a, b):
+        for studio in studios:
             studio.server.close()
     invariants.check(postgres_url)
