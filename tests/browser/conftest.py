@@ -10,6 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from tests.browser.approving import Reviewer, open_reviewer
+from tests.browser.branching import another_model
 from tests.browser.rooms import ECHO, FAIL, Rooms, write_tools
 from tests.browser.studio import Chat, Studio
 from tests.support import chromium as finder
@@ -126,3 +127,21 @@ def ship(tmp_path: Path) -> Path:
 async def reviewer(served: Studio, browser_context: BrowserContext, ship: Path) -> Reviewer:
     """A tab of a module's own server, in a new conversation that works in that folder."""
     return await open_reviewer(served, browser_context, "The ship", workingDirectory=str(ship), mode="ask")
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[Studio]:
+    """A server of this test's own, with two models."""
+    made = Studio(tmp_path / "home", models=another_model(tmp_path))
+    yield made
+    made.server.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def talk(two: Studio, browser_context: BrowserContext) -> Chat:
+    """A conversation of two messages; the model counts what it has answered on each path."""
+    two.script("One.", "Two.", "Three.", "Four.")
+    chat = await two.open(browser_context)
+    await chat.ask("First question")
+    await chat.ask("Second question")
+    return chat

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Locator, Route, expect
+from playwright.async_api import Browser, Locator, Route, expect
 
-from tests.browser.branching import OTHER, another_model, mine, shows
+from tests.browser.branching import OTHER, mine, shows
 from tests.browser.studio import Chat, Studio
 from tests.support.console import Console
 from tests.support.waiting import eventually
@@ -21,23 +20,6 @@ SEEN = """element => {
     const view = element.closest("[data-scroller]").getBoundingClientRect()
     return (Math.min(own.bottom, view.bottom) - Math.max(own.top, view.top)) / own.height
 }"""
-
-
-@pytest.fixture
-def two(tmp_path: Path) -> Iterator[Studio]:
-    """A server of this test's own, with two models."""
-    made = Studio(tmp_path / "home", models=another_model(tmp_path))
-    yield made
-    made.server.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def talk(two: Studio, browser_context: BrowserContext) -> Chat:
-    two.script("One.", "Two.", "Three.", "Four.")
-    chat = await two.open(browser_context)
-    await chat.ask("First question")
-    await chat.ask("Second question")
-    return chat
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from playwright.async_api import expect
 
-import pytest
-import pytest_asyncio
-from playwright.async_api import BrowserContext, expect
-
-from tests.browser.branching import another_model, edit, mine, shows
+from tests.browser.branching import edit, mine, shows
 from tests.browser.studio import Chat, Studio
 
 FIRST = ("First question", "One.", "Second question", "Two.")
-
-
-@pytest.fixture
-def two(tmp_path: Path) -> Iterator[Studio]:
-    """A server of this test's own, with two models."""
-    made = Studio(tmp_path / "home", models=another_model(tmp_path))
-    yield made
-    made.server.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def talk(two: Studio, browser_context: BrowserContext) -> Chat:
-    """A conversation of two messages."""
-    two.script("One.", "Two.", "Three.", "Four.")
-    chat = await two.open(browser_context)
-    await chat.ask("First question")
-    await chat.ask("Second question")
-    return chat
 
 
 async def test_a_draft_keeps_the_place_it_branches_from_through_a_reload_and_a_look_elsewhere(talk: Chat) -> None:

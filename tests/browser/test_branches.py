@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, expect
 
-from tests.browser.branching import OTHER, another_model, edit, mine, more, shows
+from tests.browser.branching import OTHER, edit, mine, more, shows
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
 from tests.support.axe import serious_problems
@@ -29,14 +28,6 @@ OPACITY = """element => {
     return seen
 }"""
 FIRST = ("First question", "One.", "Second question", "Two.")
-
-
-@pytest.fixture
-def two(tmp_path: Path) -> Iterator[Studio]:
-    """A server of this test's own, with two models."""
-    made = Studio(tmp_path / "home", models=another_model(tmp_path))
-    yield made
-    made.server.close()
 
 
 async def told(studio: Studio, context: BrowserContext) -> Chat:

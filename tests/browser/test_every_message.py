@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import BrowserContext, FilePayload, Locator, expect
 
-from tests.browser.branching import OTHER, another_model, edit, mine, more, shows
+from tests.browser.branching import OTHER, edit, mine, more, shows
 from tests.browser.studio import Chat, Studio
 from tests.support.axe import serious_problems
 
@@ -20,24 +17,6 @@ PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADklEQVR4nGNgYPgPRAwADf4B/z0ZtYIAAAAASUVORK5CYII="
 )
 FIRST = ("First question", "One.", "Second question", "Two.")
-
-
-@pytest.fixture
-def two(tmp_path: Path) -> Iterator[Studio]:
-    """A server of this test's own, with two models."""
-    made = Studio(tmp_path / "home", models=another_model(tmp_path))
-    yield made
-    made.server.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def talk(two: Studio, browser_context: BrowserContext) -> Chat:
-    """A conversation of two messages; the model counts what it has answered on each path."""
-    two.script("One.", "Two.", "Three.", "Four.")
-    chat = await two.open(browser_context)
-    await chat.ask("First question")
-    await chat.ask("Second question")
-    return chat
 
 
 def bar(chat: Chat) -> Locator:

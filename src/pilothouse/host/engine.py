@@ -192,8 +192,11 @@ class Runner:
         return ended is not None
 
     async def _title(self, ended: Ended) -> None:
-        async with self._titling:
-            await self._executor.title(ended)
+        try:
+            async with self._titling:
+                await self._executor.title(ended)
+        except Exception:
+            _log.exception("no title for %s", ended.run.conversation_id)
 
     async def drain(self) -> None:
         """Give what is at work the time that the person set, then stop it."""
@@ -205,6 +208,7 @@ class Runner:
         with suppress(TimeoutError):
             async with asyncio.timeout(limits.SHUTDOWN_GRACE):
                 await self._executor.idle.wait()
+                await self.tasks.wait()
         await self.tasks.end()
 
 
@@ -220,6 +224,11 @@ class TaskSet:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    async def wait(self) -> None:
+        """Wait until all have ended."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def end(self) -> None:
         """Cancel all and wait for them."""

@@ -14,7 +14,7 @@ from typing import BinaryIO
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import audit, restore_rows, schema, shared_tables, upgrade
+from pilothouse.store import audit, restore_rows, schema, upgrade
 from pilothouse.store.database import Database
 from pilothouse.store.portable import Head, LineReader, LineWriter, compressed
 from pilothouse.store.shared_tables import QUEUE_GONE
@@ -113,8 +113,6 @@ def is_used(database: Database) -> bool:
 
 def _empty(connection: sa.Connection) -> None:
     """Take our tables away; with the transaction they come back."""
-    if connection.dialect.name != "sqlite":
-        shared_tables.empty(connection)
     known = sa.MetaData()
     ours = set(sa.inspect(connection).get_table_names()) & {*schema.metadata.tables, "alembic_version"}
     known.reflect(connection, only=sorted(ours))

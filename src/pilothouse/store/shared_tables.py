@@ -36,7 +36,7 @@ _SECRETS = (
 
 
 def make(connection: Connection) -> None:
-    """Make these tables, those that are not there: a copy that is read back leaves the queue where it is."""
+    """Make these tables, those that are not there: a copy that is read back leaves settings and secrets."""
     # Imported only here: SQLite needs none of it, and a start that makes no tables neither.
     from procrastinate.schema import SchemaManager
 
@@ -57,9 +57,3 @@ def make(connection: Connection) -> None:
     for name, statement in made.items():
         if _IS_THERE.first(connection, {"name": name}) is None:
             connection.exec_driver_sql(statement.replace("%", "%%"))
-
-
-def empty(connection: Connection) -> None:
-    """Take everything out of the queue: what a copy brings has nothing in it."""
-    if _IS_THERE.first(connection, {"name": "procrastinate_jobs"}) is not None:
-        connection.exec_driver_sql("DELETE FROM procrastinate_jobs")

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -69,6 +69,7 @@ from pilothouse.wiring.servers import Servers
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
+    from pilothouse.types.processes import ProcessRole
     from pilothouse.types.shared import OpenJson, SharedParts
     from pilothouse.web.sessions import Door
     from pilothouse.wiring.fleet import Fleet
@@ -77,7 +78,7 @@ _log = logging.getLogger(__name__)
 # A server serves the page and executes runs; on PostgreSQL it can be split into "web", which does the one, and
 # "worker", which does the other. An heir had been a client until the folder's owner ended. All that execute take up
 # what died with other processes; a one-shot command minds its own run.
-Role = Literal["server", "web", "worker", "heir", "once"]
+Role: TypeAlias = "ProcessRole"
 _SERVES: frozenset[Role] = frozenset({"server", "web", "worker"})
 
 
