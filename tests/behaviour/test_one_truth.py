@@ -24,7 +24,7 @@ from pilothouse.types.sign_ins import SignInAnswer, SignInStart
 from pilothouse.wiring import OpenHost, open_host
 from tests.support.chatting import ME, chatting
 from tests.support.fake_issuer import OneTool
-from tests.support.replicas import KEY, Replicas, deafen, everything_in, give_key, replicas
+from tests.support.replicas import KEY, Replicas, deafen, everything_in, give_key, listening, replicas
 from tests.support.signing_in import signing_in
 from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import eventually
@@ -182,10 +182,11 @@ async def test_who_could_not_hear_for_a_moment_looks_when_it_can_again(
     monkeypatch.setattr(limits, "SETTINGS_LOOK", 600.0)
     async with replicas(tmp_path, postgres_url) as both:
 
-        async def deaf() -> bool:
-            return await asyncio.to_thread(deafen, postgres_url) == 2
+        async def both_listen() -> bool:
+            return await asyncio.to_thread(listening, postgres_url) == 2
 
-        await eventually(deaf, "both to listen, and be cut off")
+        await eventually(both_listen, "both to listen")
+        assert await asyncio.to_thread(deafen, postgres_url) == 2
         await changed_at_a_known_at_b(both)
 
 

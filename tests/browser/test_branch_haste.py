@@ -189,18 +189,21 @@ async def test_a_tooltip_says_what_a_branch_means_there_and_goes_when_its_button
     tip = talk.page.get_by_role("tooltip")
     row = mine(talk, "Second question")
     await row.hover()
-    for name, words in (
-        ("Regenerate", "Regenerate"),
-        ("More about this message", "More"),
-        ("Branch from here", "Branch from here: write something else in its place"),
+    menu = talk.page.get_by_role("menu")
+    cancel = talk.page.get_by_role("status").get_by_role("button", name="Cancel", exact=True)
+    for name, words, opened in (
+        ("Regenerate", "Regenerate", menu),
+        ("More about this message", "More", menu),
+        ("Branch from here", "Branch from here: write something else in its place", cancel),
     ):
         button = row.get_by_role("button", name=name)
         await button.hover()
         await expect(tip).to_have_text(words)
         await button.click()
         await expect(tip).to_have_count(0)
+        await expect(opened).to_be_visible()
         await talk.page.keyboard.press("Escape")
-        await expect(talk.page.get_by_role("menu")).to_have_count(0)
+        await expect(opened).to_have_count(0)
     await shows(talk, "First question", "One.", "Second question", "Two.")
     await talk.answers.last.hover()
     await talk.answers.last.get_by_role("button", name="Branch from here").hover()

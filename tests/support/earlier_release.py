@@ -32,7 +32,9 @@ def tree_of(folder: Path) -> str:
 
 def _tree(folder: Path) -> bytes:
     # Git sorts folders as if their names ended in a slash.
-    entries = sorted(folder.iterdir(), key=lambda path: path.name + ("/" if path.is_dir() else ""))
+    # What Python compiled of it meanwhile is not of the release.
+    found = (path for path in folder.iterdir() if path.name != "__pycache__")
+    entries = sorted(found, key=lambda path: path.name + ("/" if path.is_dir() else ""))
     lines = [b"%s %s\0%s" % (_mode(path), path.name.encode(), _object(path)) for path in entries]
     return _hash(b"tree", b"".join(lines))
 

@@ -50,12 +50,21 @@ async def replicas(folder: Path, url: str) -> AsyncIterator[Replicas]:
 
 def deafen(url: str) -> int:
     """End every connection that listens for changes of settings; return how many did."""
-    ended = (
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+    return _of_listeners("count(pg_terminate_backend(pid))", url)
+
+
+def listening(url: str) -> int:
+    """Return how many connections listen for changes of settings."""
+    return _of_listeners("count(*)", url)
+
+
+def _of_listeners(what: str, url: str) -> int:
+    asked = (
+        f"SELECT {what} FROM pg_stat_activity "
         "WHERE datname = current_database() AND query LIKE 'LISTEN pilothouse_settings%'"
     )
     with psycopg.connect(url, autocommit=True) as connection:
-        row = connection.execute(ended.encode()).fetchone()
+        row = connection.execute(asked.encode()).fetchone()
     assert row is not None
     return int(row[0])
 

@@ -125,7 +125,8 @@ class SharedSettings:
         self._home = home
         # Read together, so that opening one does not wait for the database by itself.
         self._found = dict(rows.rows(rows.versions_now()))
-        self._files: dict[str, SharedJson[Any]] = {}
+        # Whoever opens a row has its own reading of it, and all of them follow.
+        self._files: list[SharedJson[Any]] = []
         # What else changes with a row of this name.
         self._others: dict[str, tuple[Callable[[], int], Callable[[], None]]] = {}
 
@@ -147,7 +148,7 @@ class SharedSettings:
         _note_difference(path, row)
         file = SharedJson(self._rows, name, parse, fallback or initial)
         file.take(row)
-        self._files[name] = file
+        self._files.append(file)
         return file
 
     def prepare(self, path: Path, initial: Callable[[], JsonObject]) -> None:
@@ -170,17 +171,17 @@ class SharedSettings:
             await asyncio.to_thread(self._load, stale)
 
     def _stale(self, versions: Mapping[str, int]) -> list[str]:
-        known = {name: file.version for name, file in self._files.items()}
-        known |= {name: row.version for name, row in self._found.items()}
-        known |= {name: version() for name, (version, _) in self._others.items()}
-        return [name for name, version in known.items() if versions.get(name, 0) > version]
+        known = [(file.name, file.version) for file in self._files]
+        known += [(name, row.version) for name, row in self._found.items()]
+        known += [(name, version()) for name, (version, _) in self._others.items()]
+        return [name for name, version in known if versions.get(name, 0) > version]
 
     def _load(self, stale: list[str]) -> None:
-        for name, row in self._rows.rows([name for name in stale if name not in self._others]).items():
-            if name in self._files:
-                self._files[name].take(row)
-            else:
-                self._found[name] = row
+        rows = self._rows.rows([name for name in stale if name not in self._others])
+        for file in self._files:
+            if file.name in rows:
+                file.take(rows[file.name])
+        self._found |= {name: row for name, row in rows.items() if name in self._found}
         for name in stale:
             if name in self._others:
                 self._others[name][1]()

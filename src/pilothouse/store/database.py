@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from pilothouse.store.callers import Callers
 from pilothouse.store.connections import Connections, hanging
 from pilothouse.store.faults import database_errors, disk_full, first_line, translate
 from pilothouse.store.slow_reads import THREADS, SlowReads
@@ -88,6 +89,8 @@ class Database:
             self.engine = postgres.make_engine(url, self.writers + readers + THREADS + 1, self._connections)
         self._writer = ThreadPoolExecutor(self.writers, thread_name_prefix="store-writer")
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
+        # Who works in a thread that is not one of these.
+        self._callers = Callers()
         self.slow = SlowReads(lambda query: self._once(self._reading, query))
         # The writer thread's connection to SQLite, and whether its commits wait for the disk.
         self._kept: Bare | None = None
@@ -122,7 +125,8 @@ class Database:
             raise self.told(error) from error
 
     def read_now(self, query: Callable[[Connection], T]) -> T:
-        return self._once(self._reading, lambda connection: query(alchemy(connection)))
+        with self._callers:
+            return self._once(self._reading, lambda connection: query(alchemy(connection)))
 
     def told(self, error: Exception) -> PilothouseError:
         """Return the sentence for a failure; that of a connection that was cut is why it was."""
@@ -238,7 +242,7 @@ class Database:
         """Run work in this thread, in one transaction."""
         self._connections.check()
         try:
-            with self.writing() as connection:
+            with self._callers, self.writing() as connection:
                 return work(alchemy(connection))
         except database_errors() as error:
             raise self.told(error) from error
@@ -285,6 +289,7 @@ class Database:
         self._writer.shutdown(wait=True)
         self._readers.shutdown(wait=True)
         self.slow.close()
+        self._callers.end()
 
 
 def alchemy(connection: Connection) -> Connection:

@@ -141,3 +141,13 @@ def test_a_consent_that_someone_writes_into_the_database_is_none(both: Both) -> 
     a._kept.update(lambda raw: raw.update(forged=record))
     assert both.consents("b").agreed("near") is not None
     assert both.consents("b").agreed("forged") is None
+
+
+def test_whoever_opened_a_row_before_another_did_follows_it_too(both: Both) -> None:
+    first, then = (
+        both.b.settings.open_json(both.folder / "b" / "secrets" / "consents.json", dict, dict) for _ in range(2)
+    )
+    consents = both.consents("a")
+    consents.give("near", consents.look(NEAR, None))
+    settled(both)
+    assert list(first.value) == list(then.value) == ["near"]

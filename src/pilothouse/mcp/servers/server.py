@@ -313,6 +313,11 @@ class Server:
 
     # --- consent ---
 
+    @property
+    def asks_for_consent(self) -> bool:
+        """Return whether it waits for consent, or may in a moment: who looks now has read what was agreed to before."""
+        return self.asking is not None or self._looking.locked()
+
     async def check_consent(self) -> Agreed | None:
         """Look whether the person agreed to exactly what would be started now; raise NeedsConsent if not."""
         if not self.local:

@@ -80,7 +80,7 @@ class Supervisor:
     def consents_changed(self) -> None:
         """Look again at the servers that wait for consent: it may have been given at another process."""
         if not self._closed:
-            waiting = [server for server in self.servers.values() if server.asking is not None]
+            waiting = [server for server in self.servers.values() if server.asks_for_consent]
             self._spawn(self._start_needed(waiting), self._starting)
 
     def _made(self, entries: Entries) -> dict[str, Server]:
