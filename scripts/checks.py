@@ -42,10 +42,11 @@ FEW = 3
 
 
 class Outcome(NamedTuple):
-    """How a stage ended."""
+    """How a stage ended, and how many cores of the machine were busy meanwhile."""
 
     name: str
     seconds: float
+    cores: float
     good: bool
 
 
@@ -233,17 +234,30 @@ def counts() -> tuple[int, int, int]:
 def perform(name: str, stage: Callable[[], bool]) -> Outcome:
     """Run one stage under its heading."""
     print(f"\n== {name}", flush=True)
-    start = time.monotonic()
+    start, worked = time.monotonic(), processor_seconds()
     good = stage()
-    return Outcome(name, time.monotonic() - start, good)
+    seconds = time.monotonic() - start
+    return Outcome(name, seconds, (processor_seconds() - worked) / max(seconds, 0.01), good)
+
+
+def processor_seconds() -> float:
+    """Return how long the processors of this machine have worked; 0 where the system does not tell."""
+    try:
+        first, *_ = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0.0
+    user, nice, system = (int(ticks) for ticks in first.split()[1:4])
+    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
 
 
 def report(outcomes: Sequence[Outcome]) -> int:
     """Print the times and the counts; return the exit code."""
     print()
     for outcome in outcomes:
-        print(f"{'ok  ' if outcome.good else 'FAIL'} {outcome.seconds:7.1f} s  {outcome.name}")
-    print(f"     {sum(outcome.seconds for outcome in outcomes):7.1f} s  in all")
+        print(
+            f"{'ok  ' if outcome.good else 'FAIL'} {outcome.seconds:7.1f} s {outcome.cores:4.1f} cores  {outcome.name}"
+        )
+    print(f"     {sum(outcome.seconds for outcome in outcomes):7.1f} s             in all")
     passed, failed, skipped = counts()
     broken = [outcome.name for outcome in outcomes if not outcome.good]
     if broken:
