@@ -42,7 +42,7 @@ def test_who_fails_beside_others_and_passes_alone_is_named_and_has_failed(
 ) -> None:
     assert not suite(tmp_path / "once", ONCE)
     assert checks.counts() == (1, 1, 0)
-    assert checks.report([checks.Outcome("tried", 1.0, False)]) == 1
+    assert checks.report([checks.Outcome("tried", 1.0, 1.0, False)]) == 1
     assert "unsteady, failed beside others and passed alone: test_it::test_once" in capsys.readouterr().out
 
 
