@@ -6,10 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from pilothouse.store.postgres_notify import Wakeups
+from pilothouse.store.store import Store
+from pilothouse.timeline.feed import Feed
 from pilothouse.timeline.remote_text import RemoteText
 from pilothouse.types import limits
 from pilothouse.types.api import NewConversation
@@ -82,6 +85,73 @@ async def test_a_reader_elsewhere_has_text_before_it_is_kept_and_exactly_once(ho
     assert reader.folded.live > 5
     assert ahead > 5
     assert reader.folded.numbers == list(range(1, reader.folded.cursor + 1))
+
+
+async def test_who_has_had_a_text_does_not_read_it_in_the_store(
+    home: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Kept so often that reading it each time would show.
+    monkeypatch.setattr(limits, "DURABLE_FLUSH_SHARED", 0.02)
+    read: list[str] = []
+    events = Store.events
+
+    async def noting(self: Store, conversation_id: str, after: int, most: int, size: int) -> Sequence[FeedEvent]:
+        found = await events(self, conversation_id, after, most, size)
+        read.extend(event.kind for event in found)
+        return found
+
+    async with (
+        chatting(home, [STREAM], database_url=postgres_url) as chat,
+        open_host(home.parent / "other", postgres_url) as other,
+    ):
+        reader = Reader(other, chat.id)
+        sent = await chat.send()
+        reading = asyncio.ensure_future(reader.until_ended(sent.run_id))
+        await chat.until_streaming("w10")
+        monkeypatch.setattr(Store, "events", noting)
+        await chat.until_streaming("w140")
+        in_between = read.count("item.delta")
+        await reading
+    kept = sum(not live for live, _ in reader.ends)
+    assert kept > 10
+    assert in_between <= kept / 5
+    assert reader.folded.numbers == list(range(1, reader.folded.cursor + 1))
+    assert [item.text for item in reader.folded.list() if item.kind == "response"] == [WORDS]
+
+
+async def test_readers_who_are_woken_together_read_the_store_once() -> None:
+    asked: list[int] = []
+    feed, go_on = Feed(), asyncio.Event()
+
+    class Records:
+        async def events(self, _id: str, after: int, _most: int, _size: int) -> Sequence[FeedEvent]:
+            asked.append(after)
+            await go_on.wait()
+            return [created()[1]] if after == 0 else []
+
+    async def first() -> Sequence[FeedEvent]:
+        async with aclosing(feed.read(cast("Store", Records()), "c_1", 0)) as batches:
+            return await anext(batches)
+
+    async def begun(count: int) -> list[asyncio.Task[Sequence[FeedEvent]]]:
+        readers = [asyncio.create_task(first()) for _ in range(count)]
+        await asyncio.sleep(0.01)
+        return readers
+
+    leaving, *staying = await begun(5)
+    assert asked == [0]
+    # Who reads for all may leave, and the others do not with it.
+    leaving.cancel()
+    staying += await begun(2)
+    assert asked == [0, 0]
+    # What was written since that began must not be missed.
+    feed.wake("c_1")
+    staying += await begun(2)
+    assert asked == [0, 0, 0]
+    go_on.set()
+    for reader in staying:
+        assert [event.seq for event in await reader] == [1]
+    assert not feed._reads._begun
 
 
 async def test_who_comes_in_the_middle_misses_nothing(home: Path, postgres_url: str) -> None:
@@ -178,6 +248,23 @@ def test_after_a_piece_that_got_lost_the_next_waits_for_what_is_kept() -> None:
     remote.see([delta(item_id, 0, "one two ", seq=2)])
     assert remote.unsaved() == [third]
     assert remote.hear(delta(item_id, 14, "four"))
+
+
+def test_what_is_kept_was_had_by_readers_only_if_nothing_of_it_got_lost() -> None:
+    remote = RemoteText()
+    item_id, event = created()
+    assert not remote.hear_kept(delta(item_id, 4, "", seq=2)), "nobody here knows the item yet"
+    remote.see([event])
+    assert remote.hear(delta(item_id, 0, "one "))
+    assert remote.hear(delta(item_id, 4, "two "))
+    assert remote.hear_kept(delta(item_id, 4, "", seq=2))
+    assert [piece.json for piece in remote.unsaved()] == [delta(item_id, 4, "two ").json]
+    assert not remote.hear_kept(delta(item_id, 14, "", seq=3)), "more is kept than was heard"
+    assert not remote.hear(delta(item_id, 14, "four "))
+    assert not remote.hear_kept(delta(item_id, 19, "", seq=4)), "a piece before it got lost"
+    remote.see([delta(item_id, 4, "two three four ", seq=3)])
+    assert remote.hear(delta(item_id, 19, "five"))
+    assert remote.hear_kept(delta(item_id, 23, "", seq=5))
 
 
 def test_what_comes_after_the_end_of_an_item_is_given_to_nobody() -> None:

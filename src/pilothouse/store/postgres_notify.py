@@ -1,8 +1,8 @@
 """Tells other processes on the same PostgreSQL which conversations changed, and hears the same from them.
 
 Of what is kept only names travel; whoever is woken reads the store. A lost message heals at the reader's next look.
-Text that streams travels itself, before it is kept, to processes that said that someone there reads the conversation.
-What is lost or too long of it comes with what is kept.
+Text that streams travels itself, before it is kept, to processes that said that someone there reads the conversation,
+and so does that it is kept: who has had it need not read it. What is lost or too long of it comes from the store.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ import psycopg
 from pilothouse.store.connections import Connections
 from pilothouse.store.postgres import limit, line_to
 from pilothouse.types import limits
+from pilothouse.types.events import ItemDelta, event_decoder, without_text
 from pilothouse.types.feed import FeedEvent
+from pilothouse.types.json import encode
 
 _log = logging.getLogger(__name__)
 _CHANNEL = "pilothouse"
@@ -33,6 +35,7 @@ _IDS_PER_NOTE = 200
 _NOTE_BYTES = 7_900
 # What stands around and between pieces.
 _AROUND = 80
+_TEXT = "item.delta"
 _TELL = "SELECT pg_notify(n.channel, n.payload) FROM unnest(%s::text[], %s::text[]) AS n(channel, payload)"
 
 
@@ -42,6 +45,8 @@ class _Piece(msgspec.Struct, array_like=True):
     conversation_id: str
     kind: str
     json: msgspec.Raw
+    # Of what is kept: that it is, without its text.
+    seq: int = 0
 
 
 class _LiveNote(msgspec.Struct, omit_defaults=True):
@@ -62,8 +67,9 @@ class Hearing(NamedTuple):
     # A conversation changed, and: so may any have done.
     woken: Callable[[str], None]
     missed: Callable[[], None]
-    # A piece of text that is not kept yet.
+    # A piece of text that is not kept yet; and that text is kept.
     live: Callable[[str, FeedEvent], None]
+    kept: Callable[[str, FeedEvent], None]
     # Which conversations are read here.
     read_here: Callable[[], Iterable[str]]
 
@@ -104,10 +110,13 @@ class Wakeups:
             await asyncio.wait(self._tasks)
 
     def heard(self, conversation_id: str, events: Sequence[FeedEvent]) -> None:
-        """Note what happened in a conversation here; others hear of it within moments."""
-        if events and events[0].seq:
-            self._changed.add(conversation_id)
-            self._kick.set()
+        """Note what happened in a conversation here; others hear of it within moments.
+
+        That more of a text is kept is of use only to readers, and these have had most of it.
+        """
+        if any(event.kind != _TEXT for event in events):
+            if any(event.seq for event in events):
+                self._change(conversation_id)
         elif conversation_id in self._wanted:
             for event in events:
                 self._share(conversation_id, event)
@@ -117,13 +126,20 @@ class Wakeups:
         self._reading.add(conversation_id)
         self._kick.set()
 
+    def _change(self, conversation_id: str) -> None:
+        self._changed.add(conversation_id)
+        self._kick.set()
+
     def _share(self, conversation_id: str, event: FeedEvent) -> None:
-        size = len(event.json) + _AROUND
-        # What is left out comes with what is kept: no process holds more for others than this.
-        if event.kind == "item.delta" and size <= _NOTE_BYTES and self._bytes + size <= limits.LIVE_SHARED_BYTES:
-            self._pieces.append(_Piece(conversation_id, event.kind, msgspec.Raw(event.json)))
+        said = _only_how_far(event.json) if event.seq else event.json
+        size = len(said) + _AROUND
+        # No process holds more for others than this: what is left out comes with what is kept, which they read then.
+        if size <= _NOTE_BYTES and self._bytes + size <= limits.LIVE_SHARED_BYTES:
+            self._pieces.append(_Piece(conversation_id, event.kind, msgspec.Raw(said), event.seq))
             self._bytes += size
             self._kick.set()
+        elif event.seq:
+            self._change(conversation_id)
 
     async def _connect(self) -> psycopg.AsyncConnection[tuple[object, ...]]:
         connection = await psycopg.AsyncConnection.connect(self._line, autocommit=True)
@@ -165,7 +181,8 @@ class Wakeups:
             self._wanted = {key: end for key, end in self._wanted.items() if end > now}
             self._wanted |= dict.fromkeys(said.reading, now + limits.LIVE_WANTED)
         for piece in said.pieces:
-            self._hearing.live(piece.conversation_id, FeedEvent(0, piece.kind, bytes(piece.json)))
+            hear = self._hearing.kept if piece.seq else self._hearing.live
+            hear(piece.conversation_id, FeedEvent(piece.seq, piece.kind, bytes(piece.json)))
 
     # --- telling ---
 
@@ -221,6 +238,11 @@ class Wakeups:
             room -= _size(pieces[-1])
             self._bytes -= _size(pieces[-1])
         return tuple(pieces)
+
+
+def _only_how_far(json: bytes) -> bytes:
+    delta = event_decoder.decode(json)
+    return encode(without_text(delta)) if isinstance(delta, ItemDelta) else json
 
 
 def _size(piece: _Piece) -> int:

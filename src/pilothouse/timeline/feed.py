@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
+from pilothouse.timeline.shared_reads import SharedReads
 from pilothouse.timeline.store_outages import store_is_well, wait_for_store
 from pilothouse.types import limits
 from pilothouse.types.api import InputFrame, ListFrame, NoticeFrame, TodosFrame
 from pilothouse.types.errors import PASSING, PilothouseError
-from pilothouse.types.events import ItemDelta, ItemUpdated, event_decoder, utf16_length
+from pilothouse.types.events import ItemDelta, ItemUpdated, event_decoder, without_text
 from pilothouse.types.feed import FeedEvent, Lagged
 from pilothouse.types.host import FeedBatch, ListChange
 from pilothouse.types.json import JsonObject, encode
@@ -189,6 +190,7 @@ class Feed:
         # Who wants to know what is read here, and of what is read the text that other processes stream.
         self._askers: list[Callable[[str], None]] = []
         self._remote: dict[str, RemoteText] = {}
+        self._reads = SharedReads()
 
     def subscribe(self, hear: Callable[[str, Sequence[FeedEvent]], None]) -> None:
         """Let someone of this process hear everything on its way to readers; what is not kept has no number."""
@@ -206,6 +208,7 @@ class Feed:
 
     def publish(self, conversation_id: str, events: Sequence[FeedEvent]) -> None:
         """Send durable events that this process wrote."""
+        self._reads.wrote(conversation_id)
         readers = self._readers.get(conversation_id, ())
         for event in events if readers else ():
             news = self._news(conversation_id, event)
@@ -222,10 +225,9 @@ class Feed:
         delta = event_decoder.decode(event.json)
         if not isinstance(delta, ItemDelta):
             return event
-        end = delta.offset + utf16_length(delta.text)
-        if end > max(tail.sent(delta.item_id) for tail in tails):
+        short = without_text(delta)
+        if short.offset > max(tail.sent(delta.item_id) for tail in tails):
             return event
-        short = ItemDelta(seq=delta.seq, at=delta.at, item_id=delta.item_id, offset=end, text="")
         return FeedEvent(event.seq, event.kind, encode(short))
 
     def live(self, conversation_id: str, event: FeedEvent) -> None:
@@ -244,6 +246,17 @@ class Feed:
                 if reader.live and not reader.kept_only:
                     reader.offer(event)
 
+    def kept_elsewhere(self, conversation_id: str, event: FeedEvent) -> None:
+        """Let readers here know that another process kept text; who has not had it all reads the store."""
+        self._reads.wrote(conversation_id)
+        remote = self._remote.get(conversation_id)
+        had = remote is not None and remote.hear_kept(event)
+        for reader in self._readers.get(conversation_id, ()):
+            if had and not reader.kept_only:
+                reader.offer(event)
+            elif reader.cursor < event.seq:
+                reader.fall_back()
+
     def is_read(self, conversation_id: str) -> bool:
         """Return whether anyone reads a conversation here."""
         return conversation_id in self._readers
@@ -254,6 +267,7 @@ class Feed:
 
     def wake(self, conversation_id: str) -> None:
         """Send readers to the store: another process wrote there."""
+        self._reads.wrote(conversation_id)
         for reader in self._readers.get(conversation_id, ()):
             reader.fall_back()
 
@@ -334,10 +348,14 @@ class Feed:
     async def _missed(self, records: Records, conversation_id: str, reader: _Reader) -> AsyncGenerator[FeedBatch, None]:
         """Yield what the store has beyond the reader, until nothing came while asking; wait out one that is away."""
         waited = False
+
+        def read() -> Awaitable[Sequence[FeedEvent]]:
+            return records.events(conversation_id, reader.cursor, limits.FEED_PAGE, limits.FEED_BATCH_BYTES)
+
         while True:
             reader.behind = False
             try:
-                page = await records.events(conversation_id, reader.cursor, limits.FEED_PAGE, limits.FEED_BATCH_BYTES)
+                page = await self._reads.page(conversation_id, reader.cursor, read)
             except PilothouseError as error:
                 if error.code not in PASSING:
                     raise

@@ -68,6 +68,18 @@ class RemoteText:
         pieces.add(end, event)
         return self._is_open(delta.item_id)
 
+    def hear_kept(self, event: FeedEvent) -> bool:
+        """Take word that text is kept; return whether readers who are live have had all of it."""
+        delta = _decoded(event)
+        pieces = self._pieces.get(delta.item_id) if isinstance(delta, ItemDelta) else None
+        if not isinstance(delta, ItemDelta) or pieces is None:
+            return False
+        end = delta.offset + utf16_length(delta.text)
+        if pieces.end < end or not self._is_open(delta.item_id):
+            return False
+        self._count_kept(delta.item_id, end)
+        return True
+
     def see(self, page: Sequence[FeedEvent]) -> None:
         """Take what a reader here has read in the store."""
         for event in page:

@@ -71,3 +71,9 @@ event_decoder = msgspec.json.Decoder(Event)
 def utf16_length(text: str) -> int:
     """Return how long JavaScript says a text is."""
     return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
+
+
+def without_text(delta: ItemDelta) -> ItemDelta:
+    """Return how far a text has come, without the text."""
+    end = delta.offset + utf16_length(delta.text)
+    return ItemDelta(seq=delta.seq, at=delta.at, item_id=delta.item_id, offset=end, text="")

@@ -467,7 +467,9 @@ async def _share(
             each.forget()
         feed.wake_all()
 
-    wakeups = Wakeups(url, base.connections, Hearing(woken, missed, feed.live_elsewhere, feed.read_here))
+    wakeups = Wakeups(
+        url, base.connections, Hearing(woken, missed, feed.live_elsewhere, feed.kept_elsewhere, feed.read_here)
+    )
     feed.subscribe(wakeups.heard)
     feed.subscribe_reading(wakeups.read)
     wakeups.begin()

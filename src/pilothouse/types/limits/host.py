@@ -243,7 +243,7 @@ LIVE_GATHER = 0.03
 # A process says this often what is read there; others believe it for so long, which is two that got lost.
 LIVE_REMIND = 10.0
 LIVE_WANTED = 25.0
-# What waits to be told to other processes; all beyond it comes with what is kept, a quarter of a second later.
+# What waits to be told to other processes; all beyond it is read where it is kept, a second later.
 LIVE_SHARED_BYTES = 1024 * 1024
 # What is held of one item that another process streams, until it is kept; and of how many items of a conversation.
 LIVE_KEPT_BYTES = 64 * 1024
