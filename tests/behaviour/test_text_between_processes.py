@@ -135,7 +135,8 @@ async def test_readers_who_are_woken_together_read_the_store_once() -> None:
 
     async def begun(count: int) -> list[asyncio.Task[Sequence[FeedEvent]]]:
         readers = [asyncio.create_task(first()) for _ in range(count)]
-        await asyncio.sleep(0.01)
+        for _ in range(9):
+            await asyncio.sleep(0)
         return readers
 
     leaving, *staying = await begun(5)

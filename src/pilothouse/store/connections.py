@@ -10,6 +10,7 @@ import contextlib
 import os
 import socket
 import threading
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -47,6 +48,32 @@ class Connections:
         """Raise what a person is told while the database hangs."""
         if self.silent:
             raise hanging()
+
+
+class Callers:
+    """Who works on a database in a thread of their own: each enters first, and after the end nobody does any more."""
+
+    def __init__(self) -> None:
+        self._change = threading.Condition()
+        self._inside = 0
+        self._ended = False
+
+    def __enter__(self) -> None:
+        with self._change:
+            if self._ended:
+                raise PilothouseError("cancelled", "Pilothouse is stopping.")
+            self._inside += 1
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        with self._change:
+            self._inside -= 1
+            self._change.notify_all()
+
+    def end(self) -> None:
+        """Let nobody in, and wait until all are out."""
+        with self._change:
+            self._ended = True
+            self._change.wait_for(lambda: not self._inside)
 
 
 def hang_up(connection: Connection[Any] | AsyncConnection[Any]) -> None:

@@ -20,8 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from pilothouse.store.callers import Callers
-from pilothouse.store.connections import Connections, hanging
+from pilothouse.store.connections import Callers, Connections, hanging
 from pilothouse.store.faults import database_errors, disk_full, first_line, translate
 from pilothouse.store.slow_reads import THREADS, SlowReads
 from pilothouse.store.sqlite_file import Bare, SqliteFile, cache_size

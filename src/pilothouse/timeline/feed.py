@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
-from pilothouse.timeline.shared_reads import SharedReads
 from pilothouse.timeline.store_outages import store_is_well, wait_for_store
 from pilothouse.types import limits
 from pilothouse.types.api import InputFrame, ListFrame, NoticeFrame, TodosFrame
@@ -27,6 +26,8 @@ from pilothouse.types.records import Records
 
 if TYPE_CHECKING:
     from pilothouse.timeline.remote_text import RemoteText
+
+_Page = Sequence[FeedEvent]
 
 
 class Tail(Protocol):
@@ -131,6 +132,39 @@ class _Reader:
         self.cursor = self.given = page[-1].seq
 
 
+class _SharedReads:
+    """Reads of the store that readers share: those of a conversation who are woken together ask once."""
+
+    def __init__(self) -> None:
+        # Nothing comes of one that is broken off or fails.
+        self._begun: dict[str, dict[int, asyncio.Future[_Page | None]]] = {}
+
+    def wrote(self, conversation_id: str) -> None:
+        """Let nobody join a read that began before this: it may not have what was written."""
+        self._begun.pop(conversation_id, None)
+
+    async def page(self, conversation_id: str, after: int, read: Callable[[], Awaitable[_Page]]) -> _Page:
+        """Return what another reads just now, or read; raise what that raises."""
+        while (other := self._begun.get(conversation_id, {}).get(after)) is not None:
+            if (found := await asyncio.shield(other)) is not None:
+                return found
+        begun = self._begun.setdefault(conversation_id, {})
+        own = begun[after] = asyncio.get_running_loop().create_future()
+        page: _Page | None = None
+        try:
+            page = await read()
+            return page
+        finally:
+            own.set_result(page)
+            self._end(conversation_id, begun, after)
+
+    def _end(self, conversation_id: str, begun: dict[int, asyncio.Future[_Page | None]], after: int) -> None:
+        # No other began at this number since, except where something was written, and then there is another dictionary.
+        del begun[after]
+        if not begun and self._begun.get(conversation_id) is begun:
+            del self._begun[conversation_id]
+
+
 class _Watcher:
     """One reader of the list: of what waits for it, the newest of each thing counts."""
 
@@ -190,7 +224,7 @@ class Feed:
         # Who wants to know what is read here, and of what is read the text that other processes stream.
         self._askers: list[Callable[[str], None]] = []
         self._remote: dict[str, RemoteText] = {}
-        self._reads = SharedReads()
+        self._reads = _SharedReads()
 
     def subscribe(self, hear: Callable[[str, Sequence[FeedEvent]], None]) -> None:
         """Let someone of this process hear everything on its way to readers; what is not kept has no number."""
