@@ -103,6 +103,17 @@ def test_a_web_process_starts_no_local_server_and_no_terminal(tmp_path: Path, po
     assert not record.exists()
 
 
+@pytest.mark.timeout(120)
+def test_a_web_process_shows_the_tools_of_what_a_worker_starts(tmp_path: Path, postgres_url: str) -> None:
+    command = scripted()
+    with _role(tmp_path, "web", postgres_url) as web, _role(tmp_path, "worker", postgres_url):
+        web.client.post("/api/servers", json={"name": "Local", "command": command[0], "args": list(command[1:])})
+        (shown,) = web.get("/api/servers")["servers"]
+        web.post(f"/api/servers/{shown['id']}/consent", {"fingerprint": shown["consent"]["fingerprint"]}, 200)
+        until(lambda: web.get("/api/servers")["servers"][0]["toolCount"], "the tools to be shown")
+        assert "echo" in [tool["name"] for tool in web.get(f"/api/servers/{shown['id']}/tools")["tools"]]
+
+
 @pytest.mark.parametrize("role", ["web", "worker"])
 def test_without_postgresql_one_process_does_both(tmp_path: Path, role: str) -> None:
     outcome = pilothouse(tmp_path / "home", "serve", "--no-browser", "--port", "0", "--role", role)

@@ -277,6 +277,7 @@ async def _keep_house(stack: AsyncExitStack, made: Made, service: HostService, *
     }
     if base.shared is not None:
         files["consents"] = base.shared.open_json(base.home.secrets / "consents.json", dict, dict)
+        files["lists"] = base.shared.open_json(base.home.path / "lists.json", dict, dict)
     changed = partial(_settings_changed, made.servers, known.meaning)
     watch_files(stack, files, service, changed, made.servers.consents_changed)
 

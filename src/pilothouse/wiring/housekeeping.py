@@ -49,6 +49,8 @@ def watch_files(
             service.permissions.changed()
         elif name == "consents":
             consents_changed()
+        elif name == "lists":
+            service.server_news.changed()
         else:
             settings_changed()
             service.server_news.changed()

@@ -50,6 +50,7 @@ def open_shared(home: Home, database: Database, own: SecretStore, redactor: Reda
     settings.follow(SECRETS, lambda: secrets.version, secrets.load)
     settings.prepare(home.secrets / "consents.json", dict)
     settings.prepare(home.path / "tools.json", partial(_approved, home.cache / "mcp"))
+    settings.prepare(home.path / "lists.json", dict)
     return Shared(settings, secrets)
 
 

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from pilothouse.mcp.client.fingerprints import fingerprint
+from pilothouse.mcp.client.missing_keys import Lack
 from pilothouse.mcp.servers.catalogue import Catalogue, Kept
 from pilothouse.mcp.servers.entries import parse_entry
 from pilothouse.mcp.servers.forms import drafted
@@ -24,6 +25,7 @@ from tests.support.replicas import give_key, shared_by
 FAR: ServerEntry = parse_entry(
     {"id": "far", "name": "Far", "package": {"type": "http", "identifier": "https://far.example/mcp"}, "config": {}}
 )
+OTHER: ServerEntry = drafted(ServerInput(name="Near", command=sys.executable, args=("-h",)), "near").entry
 NEAR: ServerEntry = drafted(ServerInput(name="Near", command=sys.executable, args=("-V",)), "near").entry
 
 
@@ -34,10 +36,10 @@ class Both(NamedTuple):
     b: Shared
     folder: Path
 
-    def catalogue(self, name: str) -> SharedCatalogue:
+    def catalogue(self, name: str, *, programs: bool = True) -> SharedCatalogue:
         home = self.folder / name
         shared = self.a if name == "a" else self.b
-        return SharedCatalogue(home / "cache" / "mcp", home / "tools.json", shared.settings.open_json)
+        return SharedCatalogue(home / "cache" / "mcp", home, shared.settings.open_json, programs=programs)
 
     def consents(self, name: str) -> SharedConsents:
         shared = self.a if name == "a" else self.b
@@ -109,6 +111,44 @@ def test_what_is_accepted_or_refused_at_one_is_so_at_the_other(both: Both) -> No
     a.forget("far")
     settled(both)
     assert b._approvals.value == {}
+
+
+def test_the_tools_of_a_local_server_are_known_where_it_cannot_be_started(both: Both) -> None:
+    worker, page = both.catalogue("a"), both.catalogue("b", programs=False)
+    worker.learn(NEAR, [a_tool("Looks.")], Kept(), {"instructions": "Be kind."})
+    settled(both)
+    assert page.known(NEAR)
+    assert [tool.description for tool in page.tools(NEAR, "near")] == ["Looks."]
+    # What changed there is decided here, and counts there.
+    worker.learn(NEAR, [a_tool("Looks twice.")], Kept(), {"instructions": "Be kind."})
+    worker.lacks(NEAR, [Lack("TOKEN", "variable")])
+    settled(both)
+    assert page.state(NEAR, "look")[0] == worker.state(NEAR, "look")[0] == "changed"
+    assert page.kept(NEAR).lacks == worker.kept(NEAR).lacks != ()
+    assert page.accept(NEAR, "look", fingerprint(a_tool("Looks twice.")))
+    settled(both)
+    assert page.state(NEAR, "look")[0] == worker.state(NEAR, "look")[0] == "offered"
+    # Another command is another server.
+    assert not page.known(OTHER)
+    worker.forget("near")
+    settled(both)
+    assert not page.known(NEAR)
+
+
+def test_a_worker_has_the_list_of_another_until_it_has_its_own_and_shares_a_list_once(both: Both) -> None:
+    a, b = both.catalogue("a"), both.catalogue("b")
+    a.learn(NEAR, [a_tool("Looks.")], Kept())
+    settled(both)
+    assert b.known(NEAR)
+    b.learn(NEAR, [a_tool("Looks.")], Kept())
+    settled(both)
+    versions = both.a.settings._rows.versions_now()
+    for each in (a, b):
+        each.learn(NEAR, [a_tool("Looks.")], Kept())
+    assert both.a.settings._rows.versions_now() == versions
+    a.learn(NEAR, [a_tool("Looks.")], Kept(server_version="2"))
+    settled(both)
+    assert (a.kept(NEAR).server_version, b.kept(NEAR).server_version) == ("2", "")
 
 
 def test_what_a_folder_had_approved_by_itself_is_taken_along(tmp_path: Path) -> None:

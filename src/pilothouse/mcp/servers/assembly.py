@@ -60,7 +60,7 @@ def _catalogue(host: HostParts) -> Catalogue:
         return Catalogue(folder)
     from pilothouse.mcp.servers.shared_catalogue import SharedCatalogue  # noqa: PLC0415
 
-    return SharedCatalogue(folder, host.home / "tools.json", host.shared.open_json)
+    return SharedCatalogue(folder, host.home, host.shared.open_json, programs=host.programs)
 
 
 def supervise(file: ServersFile, host: HostParts) -> Supervisor:

@@ -1,22 +1,28 @@
-"""What was approved of servers' tools and words, shared by several processes on one database.
+"""What was approved of servers' tools and words, shared by several processes on one database, and lists of tools.
 
-The lists themselves are each process's own: they can be had again. But a definition that one of them saw first is
-the one that all compare with, and what the person accepted or refused at one holds at all.
+A definition that one of them saw first is the one that all compare with, and what the person accepted or refused at
+one holds at all. What a local server offers is known only where it was started: the others have that list, too.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from pilothouse.mcp.client.fingerprints import same_words
-from pilothouse.mcp.servers.catalogue import About, Approved, Catalogue, Kept
+from pilothouse.mcp.client.missing_keys import Lack
+from pilothouse.mcp.servers.catalogue import CHECKS, About, Approved, Catalogue, Kept
 from pilothouse.types.json import JsonObject, convert, plain
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.servers import ServerEntry
 from pilothouse.types.shared import OpenJson
+
+# Rows of the database, by the names that files of a data folder would have.
+APPROVALS = "tools.json"
+LISTS = "lists.json"
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -30,27 +36,61 @@ class Approval(msgspec.Struct, frozen=True):
 class SharedCatalogue(Catalogue):
     """Knows the tools of all servers as this process was told, and what of them all processes have approved.
 
-    Whatever approves or forgets something waits for the database: not for the event loop.
+    Where this process has no list of a local server, that of another one counts; where it starts `programs`, its own
+    does. Whatever lists, approves or forgets something waits for the database: not for the event loop.
     """
 
-    def __init__(self, folder: Path, approvals: Path, open_json: OpenJson) -> None:
+    def __init__(self, folder: Path, home: Path, open_json: OpenJson, *, programs: bool = True) -> None:
         super().__init__(folder)
-        self._approvals: JsonStore[dict[str, Approval]] = open_json(approvals, _parsed, dict)
+        self._approvals: JsonStore[dict[str, Approval]] = open_json(home / APPROVALS, _parsed, dict)
+        self._lists: JsonStore[dict[str, Kept]] = open_json(home / LISTS, _parsed_lists, dict)
+        self._programs = programs
         # What both gave when they were last put together.
         self._together: dict[str, tuple[Kept, Approval | None, Kept]] = {}
 
     def kept(self, entry: ServerEntry) -> Kept:
-        own, approval = super().kept(entry), self._approvals.value.get(entry.id)
+        own, approval = self._listed(entry), self._approvals.value.get(entry.id)
         known = self._together.get(entry.id)
         if known is None or known[0] is not own or known[1] is not approval:
             known = self._together[entry.id] = (own, approval, _joined(own, approval))
         return known[2]
 
+    def learn(
+        self, entry: ServerEntry, tools: Sequence[JsonObject], facts: Kept, words: JsonObject | None = None
+    ) -> bool:
+        news = super().learn(entry, tools, facts, words)
+        self._share(entry)
+        return news
+
+    def lacks(self, entry: ServerEntry, lacks: Sequence[Lack]) -> bool:
+        news = super().lacks(entry, lacks)
+        if news:
+            self._share(entry)
+        return news
+
     def forget(self, server_id: str) -> None:
         super().forget(server_id)
         self._together.pop(server_id, None)
-        if server_id in self._approvals.value:
-            self._approvals.update(lambda raw: raw.pop(server_id, None))
+        for rows in (self._approvals, self._lists):
+            if server_id in rows.value:
+                rows.update(lambda raw: raw.pop(server_id, None))
+
+    def _listed(self, entry: ServerEntry) -> Kept:
+        own = super().kept(entry)
+        if entry.transport != "stdio" or (self._programs and own.listed_at is not None):
+            return own
+        other = self._lists.value.get(entry.id)
+        return other if other is not None and (other.source, other.checks) == (own.source, CHECKS) else own
+
+    def _share(self, entry: ServerEntry) -> None:
+        """Let others have the list of a local server, unless they have the same."""
+        # What is approved of it has a row of its own.
+        kept = msgspec.structs.replace(super().kept(entry), approved={})
+        known = self._lists.value.get(entry.id)
+        if entry.transport == "stdio" and (
+            known is None or msgspec.structs.replace(known, listed_at=kept.listed_at) != kept
+        ):
+            self._lists.update(lambda raw: raw.update({entry.id: plain(kept)}))
 
     def _keep(self, server_id: str, kept: Kept, *, durable: bool = False) -> None:
         super()._keep(server_id, kept, durable=durable)
@@ -96,6 +136,10 @@ def _joined(own: Kept, approval: Approval | None) -> Kept:
         words = about.now if same_words(approval.words, about.now) else approval.words
         about = About(words, about.now, approval.refused, about.partial)
     return msgspec.structs.replace(own, approved={**own.approved, **approval.tools}, about=about)
+
+
+def _parsed_lists(raw: JsonObject) -> dict[str, Kept]:
+    return convert(raw, dict[str, Kept])
 
 
 def _parsed(raw: JsonObject) -> dict[str, Approval]:
