@@ -88,6 +88,7 @@ def dependencies_of(
         why_not_working=partial(_why_not_working, made.fleet),
         metrics=made.metrics,
         has_folders=folder_tools.programs,
+        confirm=made.base.shared.confirm if made.base.shared is not None else None,
     )
 
 

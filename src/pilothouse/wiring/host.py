@@ -371,6 +371,7 @@ def _parts(
         settings=lambda: config.config,
         reminders=CombinedReminders(plugins.reminders()),
         release=servers.release,
+        confirm=base.confirm,
     )
 
 
