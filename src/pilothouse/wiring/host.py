@@ -469,8 +469,13 @@ async def _share(
         feed.wake_all()
 
     wakeups = Wakeups(
-        url, base.connections, Hearing(woken, missed, feed.live_elsewhere, feed.kept_elsewhere, feed.read_here)
+        *(url, base.connections),
+        Hearing(
+            *(woken, missed, feed.live_elsewhere, feed.kept_elsewhere, feed.read_here),
+            service.sessions.ended_elsewhere,
+        ),
     )
+    service.sessions.tells(wakeups.signed_out)
     feed.subscribe(wakeups.heard)
     feed.subscribe_reading(wakeups.read)
     wakeups.begin()

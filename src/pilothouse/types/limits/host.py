@@ -368,6 +368,9 @@ HOST_CHARS = 300
 FILE_WATCH = 1.0
 # How soon a change of settings in a shared database is noticed where the word of it got lost.
 SETTINGS_LOOK = 1.0
+# How often a server looks whether the sessions of its open streams still hold, in seconds. One that ends is told of at
+# once; this is for those that run out, and for a word that got lost. A browser that was stolen reads on no longer.
+SESSIONS_LOOK = 10.0
 # Longer than another process takes to renew a server's tokens, with all tries of it.
 SHARED_TURN_SECONDS = 120.0
 # Another of our processes may be writing the same settings file; it needs milliseconds.
