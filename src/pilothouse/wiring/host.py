@@ -69,7 +69,7 @@ from pilothouse.wiring.servers import Servers
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
-    from pilothouse.types.processes import ProcessRole
+    from pilothouse.types.processes import ProcessRole, ProgramsAt
     from pilothouse.types.shared import OpenJson, SharedParts
     from pilothouse.web.sessions import Door
     from pilothouse.wiring.fleet import Fleet
@@ -182,15 +182,16 @@ async def open_host(
     role: Role = "once",
     brief: bool = False,
     slots: int | None = None,
+    programs: bool = True,
 ) -> AsyncGenerator[OpenHost, None]:
     """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it; a `brief` one begins nothing unasked.
 
-    It works on so many runs at once as it has `slots`; without a number, on as many as the settings say.
+    It works on so many runs at once as it has `slots`; without a number, on as many as the settings say. Without
+    `programs` it starts no local servers, no commands and no terminals.
     """
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
     check_role(role, url)
-    # A process that only serves the page starts no local servers and no terminals.
-    programs = role != "web"
+    at: ProgramsAt = "workers" if role == "web" else "here" if programs else "other_workers"
     process = process_name(new_id("p"), one_shot=role not in _SERVES)
     async with AsyncExitStack() as stack:
         base = await _foundation(stack, home, url, process, brief=brief, executes_own=role not in _SERVES)
@@ -198,14 +199,14 @@ async def open_host(
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
         known = Knowledge(stack, base, authority.guard, lambda *todos: service.topic_news.changed(*todos))  # noqa: PLW0108
-        folder_tools = FolderTools(base, known.tools, authority.guard, authority.permissions.policy, programs=programs)
+        folder_tools = FolderTools(base, known.tools, authority.guard, authority.permissions.policy, programs=at)
         stack.push_async_callback(folder_tools.close)
         plugins = _plugins(base, {"core": CoreTools(known.tools, known.memory.stored), FOLDER_TOOLS: folder_tools})
         models = _models(base, plugins, lambda: service.models_changed())  # noqa: PLW0108
         stack.push_async_callback(_close_models)
         built_in = BuiltIns(plugins)
         servers = Servers(
-            base, built_in, folder_tools.server_sandbox, Lazy(lambda: service), learn=not brief, programs=programs
+            base, built_in, folder_tools.server_sandbox, Lazy(lambda: service), learn=not brief, programs=at
         )
         stack.push_async_callback(servers.close)
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
@@ -288,12 +289,17 @@ def _fleet(
     if url is None:
         return None
     # Imported only here: SQLite needs none of it.
+    from pilothouse.mcp.servers.entries import has_local
     from pilothouse.wiring.fleet import Fleet, Here
 
     async def folder_of(conversation_id: str) -> str | None:
         return (await base.opened.store.settings(conversation_id)).working_directory
 
-    return Fleet(url, base.connections, runner, process, role, Here(folder_tools.with_terminals, folder_of))
+    async def needs_programs(conversation_id: str) -> bool:
+        return await folder_of(conversation_id) is not None or has_local(base.config.config.mcps)
+
+    here = Here(folder_tools.with_terminals, folder_of, needs_programs, folder_tools.programs)
+    return Fleet(url, base.connections, runner, process, role, here)
 
 
 async def _recover(stack: AsyncExitStack, parts: Parts, engine: Engine, process: str, *, take_over: bool) -> None:
@@ -452,34 +458,9 @@ async def _share(
     """Hear from other processes on the same database, and tell them; an embedded one has none."""
     if url is None:
         return
-    from pilothouse.store.postgres_notify import Hearing, Wakeups
+    from pilothouse.wiring.shared_wakeups import share
 
-    feed = base.feed
-
-    def woken(conversation_id: str) -> None:
-        for each in remembering:
-            each.forget(conversation_id)
-        feed.wake(conversation_id)
-        service.list_changed(conversation_id)
-        service.topic_news.woken(conversation_id)
-
-    def missed() -> None:
-        for each in remembering:
-            each.forget()
-        feed.wake_all()
-
-    wakeups = Wakeups(
-        *(url, base.connections),
-        Hearing(
-            *(woken, missed, feed.live_elsewhere, feed.kept_elsewhere, feed.read_here),
-            service.sessions.ended_elsewhere,
-        ),
-    )
-    service.sessions.tells(wakeups.signed_out)
-    feed.subscribe(wakeups.heard)
-    feed.subscribe_reading(wakeups.read)
-    wakeups.begin()
-    stack.push_async_callback(wakeups.end)
+    share(stack, url, base, remembering, service)
 
 
 def _learn_secrets(stack: AsyncExitStack, secrets: SecretStore) -> None:
