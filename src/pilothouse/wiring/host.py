@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from pilothouse.types.shared import OpenJson, SharedParts
     from pilothouse.web.sessions import Door
     from pilothouse.wiring.fleet import Fleet
+    from pilothouse.wiring.housekeeping import HouseTurn
 
 _log = logging.getLogger(__name__)
 # A server serves the page and executes runs; on PostgreSQL it can be split into "web", which does the one, and
@@ -269,7 +270,7 @@ async def _keep_house(stack: AsyncExitStack, made: Made, service: HostService, *
         known.meaning.begin(stack)
         await asyncio.to_thread(sweep, base.home.cache / "documents")
         probe_sandbox(stack, made.folder_tools)
-        await keep_tidy(stack, base.opened.store, lambda: base.config.config.retention)
+        await keep_tidy(stack, base.opened.store, lambda: base.config.config.retention, _house_turn(base))
     service.permissions.changed()
     files: dict[str, JsonStore[Any]] = {
         "models": made.models.file,
@@ -280,6 +281,14 @@ async def _keep_house(stack: AsyncExitStack, made: Made, service: HostService, *
         files["consents"] = base.shared.open_json(base.home.secrets / "consents.json", dict, dict)
     changed = partial(_settings_changed, made.servers, known.meaning)
     watch_files(stack, files, service, changed, made.servers.consents_changed)
+
+
+def _house_turn(base: Foundation) -> HouseTurn | None:
+    if base.shared is None:
+        return None
+    from pilothouse.store.house_turn import SharedHouseTurn
+
+    return SharedHouseTurn(base.opened.database)
 
 
 def _fleet(

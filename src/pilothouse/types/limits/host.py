@@ -163,6 +163,10 @@ UNDO_DELETE_DAYS = 30
 TIDY_EVERY = 24 * 3600.0
 # And this soon again when the database failed meanwhile.
 TIDY_RETRY = 600.0
+# Of several processes on one database one tidies up and packs: how long it has that turn without asking for it again,
+# and how often it asks, in seconds. Who dies in the middle is followed by another after at most both.
+HOUSE_HELD = 120.0
+HOUSE_LOOK = 30.0
 # The longest and the most that a person can say to keep: a century, and what no disk of a person holds.
 RETENTION_DAYS = 36_500
 RETENTION_MEGABYTES = 100_000_000
