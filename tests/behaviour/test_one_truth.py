@@ -24,7 +24,7 @@ from pilothouse.types.sign_ins import SignInAnswer, SignInStart
 from pilothouse.wiring import OpenHost, open_host
 from tests.support.chatting import ME, chatting
 from tests.support.fake_issuer import OneTool
-from tests.support.replicas import KEY, Replicas, deafen, everything_in, give_key, listening, replicas
+from tests.support.replicas import KEY, Replicas, deafen, everything_in, give_key, hear_nothing, listening, replicas
 from tests.support.signing_in import signing_in
 from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import eventually
@@ -53,15 +53,6 @@ async def key_at(host: OpenHost, model_id: str) -> str:
     assert isinstance(models, ModelCatalogue)
     [config] = [one for one in await models.configs() if one.id == model_id]
     return await asyncio.to_thread(models.key_for, config)
-
-
-def hear_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no process notice by itself that settings changed: only who looks knows."""
-
-    async def never(_self: object) -> None:
-        await asyncio.Event().wait()
-
-    monkeypatch.setattr("pilothouse.store.shared_watch.SharedWatch._follow", never)
 
 
 async def test_a_rule_given_at_one_replica_refuses_a_call_at_another_at_once(

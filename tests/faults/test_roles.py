@@ -122,9 +122,11 @@ def test_without_postgresql_one_process_does_both(tmp_path: Path, role: str) -> 
     assert "Traceback" not in outcome.err
 
 
-def test_slots_that_nobody_has_are_refused(tmp_path: Path) -> None:
+def test_options_that_do_not_go_with_a_role_are_refused(tmp_path: Path) -> None:
     beside = pilothouse(tmp_path / "home", "serve", "--no-browser", "--role", "web", "--slots", "2")
     assert "--slots has no place beside --role web" in " ".join(beside.err.split())
+    programs = pilothouse(tmp_path / "home", "serve", "--no-browser", "--no-programs")
+    assert "--no-programs goes with --role worker only" in " ".join(programs.err.split())
     none = pilothouse(tmp_path / "home", "serve", "--no-browser", "--slots", "0")
     assert "--slots goes from 1 to 1000" in " ".join(none.err.split())
 

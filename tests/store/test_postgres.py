@@ -58,7 +58,9 @@ async def test_connections_that_listen_and_watch_have_all_limits_too(
 
     monkeypatch.setattr(postgres_notify, "limit", look)
     monkeypatch.setattr(health_check, "limit", look)
-    nothing = postgres_notify.Hearing(lambda _id: None, lambda: None, lambda *_: None, lambda *_: None, tuple)
+    nothing = postgres_notify.Hearing(
+        lambda _id: None, lambda: None, lambda *_: None, lambda *_: None, tuple, lambda _: None
+    )
     wakeups = postgres_notify.Wakeups(postgres_url, connections, nothing)
     watch = health_check.HealthCheck(postgres_url, connections, lambda: None)
     wakeups.begin()

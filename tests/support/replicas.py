@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
@@ -36,6 +37,15 @@ def give_key(monkeypatch: pytest.MonkeyPatch, folder: Path, key: str = KEY) -> P
     file.write_text(key)
     monkeypatch.setenv(FILE_VARIABLE, str(file))
     return file
+
+
+def hear_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no process notice by itself that settings changed: only who looks knows."""
+
+    async def never(_self: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("pilothouse.store.shared_watch.SharedWatch._follow", never)
 
 
 @asynccontextmanager

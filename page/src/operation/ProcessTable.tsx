@@ -11,7 +11,7 @@ function Row({ one, now }: { one: ProcessEntry; now: number }) {
       <Table.Th scope="row" title={one.id}>
         {shortName(one.id)}
       </Table.Th>
-      <Table.Td>{roleWords(about.role)}</Table.Td>
+      <Table.Td>{roleWords(about.role, about.programs)}</Table.Td>
       <Table.Td>{slotWords(about.atWork, about.slots)}</Table.Td>
       <Table.Td>{about.host}</Table.Td>
       <Table.Td>{`${age(Math.max(0, now - one.seenAt))} ago`}</Table.Td>

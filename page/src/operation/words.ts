@@ -8,8 +8,9 @@ const roles: Record<string, string> = {
   heir: "Command",
 };
 
-/** Return what a process does. */
-export const roleWords = (role: string): string => roles[role] ?? role;
+/** Return what a process does; of a worker also that it was told to start no programs. */
+export const roleWords = (role: string, programs: boolean): string =>
+  `${roles[role] ?? role}${role === "worker" && !programs ? ", no programs" : ""}`;
 
 /** Return how much of a process is in use: "3 of 50", or nothing for one that works on nothing. */
 export const slotWords = (atWork: number, slots: number): string => (slots ? `${atWork} of ${slots}` : "–");

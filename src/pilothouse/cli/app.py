@@ -31,6 +31,7 @@ _ROLE = (
     "With PostgreSQL: `web` serves the page and works on nothing, `worker` works and serves no page, `all` does both."
 )
 _STATES = "Which, separated by commas: queued, running, waiting, completed, failed, cancelled, interrupted."
+_NO_PROGRAMS = "Have this worker start no local MCP servers, no commands and no terminals; workers without it do."
 _SLOTS = "How many answers this process works on at once; by default what the settings say."
 
 app = new_app(
@@ -98,6 +99,7 @@ class ServeForm:
     tls_key: Annotated[str | None, given(metavar="FILE", help="The certificate's private key (PEM).")] = None
     role: Annotated[Literal["all", "web", "worker"], typer.Option(help=_ROLE)] = "all"
     slots: Annotated[int | None, given(metavar="N", help=_SLOTS)] = None
+    no_programs: Annotated[bool, typer.Option("--no-programs", help=_NO_PROGRAMS)] = False
 
 
 @command(app, for_long=True)
@@ -117,6 +119,7 @@ async def serve(*, form: ServeForm) -> int:
         certificate=(form.tls_cert, form.tls_key),
         role=form.role,
         slots=form.slots,
+        programs=not form.no_programs,
     )
     return await serving.serve(options)
 

@@ -57,4 +57,6 @@ def _process(found: ProcessList, one: ProcessEntry) -> tuple[str, ...]:
     busy = f"{about.at_work} of {about.slots}" if about.slots else "none"
     seen = f"{max(found.now - one.seen_at, 0):.0f} s ago"
     role = _ROLES.get(about.role, about.role)
+    if about.role == "worker" and not about.programs:
+        role = f"{role}, no programs"
     return (_short(one.id), role, busy, seen, when(about.started_at), about.version, about.host)

@@ -46,6 +46,8 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     role: ServeRole = "all"
     # How many runs it works on at once; None for as many as the settings say.
     slots: int | None = None
+    # Whether it starts local servers, commands and terminals.
+    programs: bool = True
 
     def met_by(self, address: ServerAddress) -> bool:
         """Return whether a server at this address is one."""
@@ -96,6 +98,12 @@ def _check_role(options: ServeOptions) -> None:
             "bad_request",
             "--slots has no place beside --role web: such a process serves the page and works on no run.",
             fix="Give --slots to the workers.",
+        )
+    if not options.programs and options.role != "worker":
+        raise PilothouseError(
+            "bad_request",
+            "--no-programs goes with --role worker only: what such a worker does not start, others do.",
+            fix="Leave it out, or add --role worker.",
         )
     if options.slots is not None and not 1 <= options.slots <= limits.RUNS_AT_ONCE_MOST:
         message = f"--slots goes from 1 to {limits.RUNS_AT_ONCE_MOST}, not {options.slots}."
@@ -173,7 +181,7 @@ async def _serve_here(options: ServeOptions, before: ServerAddress | None) -> No
     )
     if listener.exposed and listener.tls is None:
         say(messages(), PLAIN_HTTP)
-    await run_server(listener, ready, role=role, slots=options.slots)
+    await run_server(listener, ready, role=role, slots=options.slots, programs=options.programs)
 
 
 def _say_where(url: str, link: str, *, browser: bool) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -24,6 +25,7 @@ from pilothouse.agent.spending import Purse
 from pilothouse.agent.summing_up import SummingUp
 from pilothouse.agent.tool_lookup import ToolLookup
 from pilothouse.host.day_book import DayBook
+from pilothouse.host.knowing import knowing
 from pilothouse.host.modes import Modes
 from pilothouse.host.planning import plan, tools_left_out, wanted_tools
 from pilothouse.timeline.feed import Feed
@@ -76,6 +78,8 @@ class Parts(msgspec.Struct, frozen=True):
     release: Callable[[Sequence[str]], Awaitable[None]] = _nobody
     # What requests may cost that are under way here.
     day_book: DayBook = msgspec.field(default_factory=DayBook)
+    # Waits until shared settings are known as the database has them; None where no other process changes them.
+    confirm: Callable[[], Awaitable[None]] | None = None
 
     def purse(self, owner: str) -> Purse:
         """Return what a run of this owner may spend."""
@@ -219,6 +223,11 @@ class ActiveRun:
 
         Found once: what changes meanwhile counts from the next message on, so that a run's prompt stays one.
         """
+        return await knowing(self._parts.confirm, partial(self._find, conversation, items, waits=waits))
+
+    async def _find(
+        self, conversation: Conversation, items: Sequence[Item], *, waits: bool
+    ) -> tuple[OpenModel, ToolSet, bool]:
         run, parts, settings = self.run, self._parts, conversation.settings
         # Side by side: what holds commands may have to be found out first.
         mode, opened = await asyncio.gather(
@@ -269,7 +278,8 @@ class ActiveRun:
     async def _sum_up(self, briefing: Briefing) -> Outcome:
         """Make the summary of older turns that the person asked for."""
         run, parts = self.run, self._parts
-        self.opened = opened = await parts.models.open(run.options.model_id or briefing.conversation.settings.model_id)
+        model_id = run.options.model_id or briefing.conversation.settings.model_id
+        self.opened = opened = await knowing(parts.confirm, lambda: parts.models.open(model_id))
         journal = self._journal = RunJournal(parts.records, parts.feed, run, briefing.items, lambda: self.stop("stale"))
         wish, purse = run.options, parts.purse(run.owner)
         return await SummingUp(run.id, opened, journal, purse, wish.compact or "", wish.unattended).run()

@@ -108,3 +108,5 @@ class Dependencies(msgspec.Struct, frozen=True):
     metrics: Callable[[float], Awaitable[bytes]] | None = None
     # Whether the folders that conversations work in are on this machine; a process for the page cannot say.
     has_folders: bool = True
+    # Brings shared settings in step with the database; None where no other process changes them.
+    confirm: Callable[[], Awaitable[None]] | None = None

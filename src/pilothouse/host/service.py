@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from pilothouse.host.active_run import Parts
 from pilothouse.host.changes import ChangeService
@@ -14,6 +14,7 @@ from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.engine import Engine
 from pilothouse.host.exchange import ExchangeService
 from pilothouse.host.indexes import IndexService
+from pilothouse.host.knowing import knowing
 from pilothouse.host.notifications import Notifier
 from pilothouse.host.permissions import PermissionService
 from pilothouse.host.questions import QuestionService
@@ -36,6 +37,7 @@ from pilothouse.types.notifications import Notification
 from pilothouse.types.verbs import Verb
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 # What changes a row of the list.
 _LISTED = ("conversation.updated", "run.updated")
 
@@ -71,6 +73,7 @@ class HostService(ClientApi):
         self._feed = feed
         self._tasks: set[asyncio.Task[None]] = set()
         self._metrics = dependencies.metrics
+        self._confirm = dependencies.confirm
         self._readiness = Readiness(records, feed, dependencies.why_not_working)
         self.notifications.subscribe(self._notified)
         feed.subscribe(self.notifications.heard)
@@ -130,6 +133,10 @@ class HostService(ClientApi):
                 _log.debug("the list of %s was not updated: %s", owner, error.message)
             else:
                 self._feed.tell(change(conversation), owner)
+
+    async def answer(self, noun: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return what a request gives; what it names may have been added at another process a moment ago."""
+        return await knowing(self._confirm, ask, noun=noun)
 
     async def ready(self) -> None:
         """Return if something could be kept right now; raise why not."""

@@ -30,8 +30,11 @@ _CHANNEL = "pilothouse"
 _LIVE_CHANNEL = "pilothouse_live"
 # The text itself has another one: where nobody reads, hundreds of pieces a second are not even looked at.
 _TEXT_CHANNEL = "pilothouse_text"
-# PostgreSQL takes 8,000 bytes in one notification; an id has 28.
+# Sessions that ended, by what is kept of their tokens.
+_SESSIONS_CHANNEL = "pilothouse_sessions"
+# PostgreSQL takes 8,000 bytes in one notification; an id has 28, and what is kept of a token 64.
 _IDS_PER_NOTE = 200
+_SESSIONS_PER_NOTE = 100
 _NOTE_BYTES = 7_900
 # What stands around and between pieces.
 _AROUND = 80
@@ -72,6 +75,8 @@ class Hearing(NamedTuple):
     kept: Callable[[str, FeedEvent], None]
     # Which conversations are read here.
     read_here: Callable[[], Iterable[str]]
+    # A session ended.
+    signed_out: Callable[[str], None]
 
 
 class Wakeups:
@@ -82,6 +87,7 @@ class Wakeups:
         self._connections = connections
         self._hearing = hearing
         self._changed: set[str] = set()
+        self._signed_out: set[str] = set()
         # What is read here and others have not been told of.
         self._reading: set[str] = set()
         # Until when others want the text of a conversation, by our own clock.
@@ -126,6 +132,11 @@ class Wakeups:
         self._reading.add(conversation_id)
         self._kick.set()
 
+    def signed_out(self, token_hash: str) -> None:
+        """Note that a session ended here: what was opened with it elsewhere must end, too."""
+        self._signed_out.add(token_hash)
+        self._kick.set()
+
     def _change(self, conversation_id: str) -> None:
         self._changed.add(conversation_id)
         self._kick.set()
@@ -156,6 +167,7 @@ class Wakeups:
                     await connection.execute(f"LISTEN {_CHANNEL}")
                     await connection.execute(f"LISTEN {_LIVE_CHANNEL}")
                     await connection.execute(f"LISTEN {_TEXT_CHANNEL}")
+                    await connection.execute(f"LISTEN {_SESSIONS_CHANNEL}")
                     self._hearing.missed()
                     async for note in connection.notifies():
                         if note.pid != self._own:
@@ -169,6 +181,9 @@ class Wakeups:
             if note.channel == _CHANNEL:
                 for conversation_id in _ids.decode(note.payload):
                     self._hearing.woken(conversation_id)
+            elif note.channel == _SESSIONS_CHANNEL:
+                for token_hash in _ids.decode(note.payload):
+                    self._hearing.signed_out(token_hash)
             elif note.channel == _LIVE_CHANNEL or any(True for _ in self._hearing.read_here()):
                 self._hear_live(_live.decode(note.payload))
         except msgspec.MsgspecError:
@@ -216,6 +231,8 @@ class Wakeups:
 
     def _notes(self) -> Iterator[tuple[str, str]]:
         """Take what is to be told, in notes that PostgreSQL takes."""
+        for ids in _parts(self._signed_out, _SESSIONS_PER_NOTE):
+            yield _SESSIONS_CHANNEL, msgspec.json.encode(ids).decode()
         for ids in _parts(self._changed):
             yield _CHANNEL, msgspec.json.encode(ids).decode()
         for ids in _parts(self._reading):
@@ -249,7 +266,7 @@ def _size(piece: _Piece) -> int:
     return len(bytes(piece.json)) + _AROUND
 
 
-def _parts(names: set[str]) -> Iterator[tuple[str, ...]]:
+def _parts(names: set[str], most: int = _IDS_PER_NOTE) -> Iterator[tuple[str, ...]]:
     """Take names out of a set, as many at a time as one note can have."""
     while names:
-        yield tuple(names.pop() for _ in range(min(len(names), _IDS_PER_NOTE)))
+        yield tuple(names.pop() for _ in range(min(len(names), most)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -68,6 +68,7 @@ _BEAT = Statement(
 _FORGET_PROCESS = Statement("DELETE FROM processes WHERE id = :id")
 _ADD_SESSION = Statement("INSERT INTO sessions (token_hash, owner, expires_at) VALUES (:hash, :owner, :expires_at)")
 _SESSION = Statement("SELECT owner FROM sessions WHERE token_hash = :hash AND expires_at > :now")
+_LIVING_SESSIONS = Statement("SELECT token_hash FROM sessions WHERE expires_at > :now")
 _END_SESSION = Statement("DELETE FROM sessions WHERE token_hash = :hash")
 _END_SESSIONS = Statement("DELETE FROM sessions WHERE expires_at < :now")
 _FORGET_RECEIPTS = Statement("DELETE FROM receipts WHERE created_at < :before")
@@ -439,6 +440,11 @@ class Store:
         values: dict[str, object] = {"hash": token_hash, "now": time.time()}
         found: str | None = await self._database.look(lambda c: _SESSION.first(c, values))
         return found
+
+    async def living_sessions(self) -> Collection[str]:
+        now = time.time()
+        unsaved = {token for token, (_, expires_at) in self._unsaved_sessions.items() if expires_at > now}
+        return unsaved.union(await self._database.look(lambda c: _LIVING_SESSIONS.column(c, {"now": now})))
 
     async def end_session(self, token_hash: str) -> None:
         if self._unsaved_sessions.pop(token_hash, None) is not None:

@@ -9,6 +9,9 @@ import msgspec
 from pilothouse.types.json import Frozen
 
 ProcessRole = Literal["server", "web", "worker", "heir", "once"]
+# Where programs run that a process's conversations need: here, or at the workers because this one only serves the page,
+# or at other workers because this one was told to start none.
+ProgramsAt = Literal["here", "workers", "other_workers"]
 
 
 class ProcessAbout(Frozen, frozen=True):

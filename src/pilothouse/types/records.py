@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -284,6 +284,9 @@ class Records(TopicRecords, Protocol):
 
     async def session_owner(self, token_hash: str) -> str | None:
         """Return whose session this is."""
+
+    async def living_sessions(self) -> Collection[str]:
+        """Return the hashes of all sessions that have not ended or run out."""
 
     async def end_session(self, token_hash: str) -> None:
         """Sign a browser out."""

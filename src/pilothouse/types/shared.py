@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
@@ -80,3 +80,5 @@ class SharedParts(NamedTuple):
     open_json: OpenJson
     # Keeps every other process out of what a name stands for.
     alone: Callable[[str], AbstractAsyncContextManager[None]]
+    # Brings what is known here in step with the database, once; raises while it is away.
+    confirm: Callable[[], Awaitable[None]]

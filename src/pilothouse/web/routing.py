@@ -110,12 +110,17 @@ def served(noun: str, verb: Verb) -> AnyRoute:
     """Return the row that serves a verb: the service of that noun is asked on behalf of the caller."""
     kind: Kind = "file" if verb.gives in _FILES else "empty" if verb.gives is type(None) else "json"
     body, has_key, readers = verb.body, verb.has_key, _readers(verb)
+    is_upload = body is not None and body.place == "upload"
 
     async def handler(call: Call[Any, Any]) -> object:
         if has_key:
             call = _keyed(call)
         method = getattr(getattr(call.host, noun), verb.attribute)
-        return await method(call.owner, *[read(call) for read in readers])
+        arguments = [read(call) for read in readers]
+        if is_upload:
+            # It comes once.
+            return await method(call.owner, *arguments)
+        return await call.host.answer(noun, lambda: method(call.owner, *arguments))
 
     return Route(
         method=verb.method,
@@ -130,7 +135,7 @@ def served(noun: str, verb: Verb) -> AnyRoute:
         named=verb.name,
         body_limit=verb.options.body_limit,
         has_key=has_key,
-        upload=body is not None and body.place == "upload",
+        upload=is_upload,
         stops_with_client=verb.options.stops_with_client,
     )
 

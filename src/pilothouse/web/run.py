@@ -106,6 +106,7 @@ async def serve(host: HostService, listener: Listener, options: ServerOptions, s
         app = _app(host, access, origins, options)
         server = _Server(_configure(app, listener))
         serving = asyncio.ensure_future(server.serve(sockets=[listener.socket]))
+        looking = asyncio.ensure_future(access.look_after())
         try:
             await _started(server, serving)
             async with _address(options.home, _address_of(listener, local_token)):
@@ -118,6 +119,7 @@ async def serve(host: HostService, listener: Listener, options: ServerOptions, s
                     await options.drain()
         finally:
             access.close_streams()
+            looking.cancel()
             server.should_exit = True
             await serving
 

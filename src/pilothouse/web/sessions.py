@@ -13,6 +13,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import logging
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +31,8 @@ from pilothouse.web.failed_sign_ins import FailedSignIns
 # Imported when a browser comes: a command that nobody visits does not pay for it.
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+
+log = logging.getLogger(__name__)
 
 Carrier = Literal["cookie", "bearer"]
 # Keys of browsers: WebCrypto's ECDSA over P-256 with SHA-256, in base64url.
@@ -117,6 +120,7 @@ class Access:
         # The last one is this account's own, which nobody chose.
         self._local = tokens[-1] if tokens else ""
         self._streams: dict[asyncio.Future[Any], bytes] = {}
+        sessions.hears(self._ended)
         # Who got in already is not held up by others of the same address who try; and a signature is checked once.
         self._good: set[bytes] = set()
         self._signed: set[str] = set()
@@ -224,9 +228,26 @@ class Access:
     async def end(self, caller: Caller) -> None:
         """End a session and every stream that was opened with it."""
         await self._sessions.end(caller.token)
-        key = digest(caller.token)
+        self._ended(digest(caller.token).hex())
+
+    def _ended(self, token_hash: str) -> None:
+        key = bytes.fromhex(token_hash)
         if key not in self._bearers:
             self._stop(task for task, token in self._streams.items() if token == key)
+
+    async def look_after(self) -> None:
+        """End the streams of sessions that ended elsewhere or ran out, for as long as the server runs."""
+        while True:
+            await asyncio.sleep(limits.SESSIONS_LOOK)
+            # Noted before: a session that begins while the database is asked is not among what it says.
+            held = {task: key for task, key in self._streams.items() if key not in self._bearers}
+            if held:
+                try:
+                    living = await self._sessions.living()
+                except PilothouseError as error:
+                    log.info("whether sessions still hold could not be looked up: %s", error.message)
+                else:
+                    self._stop(task for task, key in held.items() if key.hex() not in living)
 
     @contextmanager
     def streaming(self, caller: Caller, task: asyncio.Future[Any]) -> Iterator[None]:

@@ -87,7 +87,8 @@ def dependencies_of(
         operations=partial(_operations, made.alone),
         why_not_working=partial(_why_not_working, made.fleet),
         metrics=made.metrics,
-        has_folders=folder_tools.programs,
+        has_folders=folder_tools.has_folders,
+        confirm=made.base.shared.confirm if made.base.shared is not None else None,
     )
 
 

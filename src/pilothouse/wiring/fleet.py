@@ -37,6 +37,10 @@ class Here(NamedTuple):
     terminals: Callable[[], Sequence[str]]
     # The folder that a conversation works in.
     folder_of: Callable[[str], Awaitable[str | None]]
+    # Whether a conversation may need programs: commands in its folder, or local servers.
+    needs_programs: Callable[[str], Awaitable[bool]]
+    # Whether programs are started here.
+    programs: bool
 
 
 class Fleet:
@@ -99,6 +103,8 @@ class Fleet:
         """Return who must go on with a conversation: who has its terminal, or its folder if this machine does not."""
         if self._liveness is None or not self._able(declined):
             return None
+        if not self._here.programs and await self._here.needs_programs(conversation_id):
+            return await self._with_programs(conversation_id, declined)
         folder = await self._here.folder_of(conversation_id)
         if folder is None:
             return None
@@ -112,6 +118,14 @@ class Fleet:
             return None
         # Nobody knows who has it; whoever is asked last says that it is not there.
         return next((name for name, about in able.items() if about.programs), None)
+
+    async def _with_programs(self, conversation_id: str, declined: Sequence[str]) -> str | None:
+        """Return who has the terminal, or else the most room of those who start programs; None where nobody does."""
+        if self._liveness is not None:
+            await self._liveness.beat()
+        able = [(name, about) for name, about in self._able(declined).items() if about.programs]
+        able.sort(key=lambda one: (conversation_id not in one[1].terminals, one[1].at_work / one[1].slots))
+        return able[0][0] if able else None
 
     def _able(self, declined: Sequence[str]) -> dict[str, ProcessAbout]:
         """Return the other processes that execute runs and have not declined this one."""
@@ -131,7 +145,7 @@ class Fleet:
             role=self._role,
             slots=self._runner.slots if takes else 0,
             at_work=self._runner.at_work,
-            programs=self._role != "web",
+            programs=self._here.programs,
             host=gethostname(),
             version=version("pilothouse"),
             started_at=self._began,

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from pilothouse.tools.search.indexes import Indexes
     from pilothouse.tools.snapshots.covering import Snapshots
     from pilothouse.tools.terminal.terminals import Terminals
+    from pilothouse.types.processes import ProgramsAt
 
 
 class FolderTools:
     """Files, commands, builds."""
 
     def __init__(
-        self, base: Foundation, tools: ToolParts, guard: PathGuard, policy: Policy, *, programs: bool = True
+        self, base: Foundation, tools: ToolParts, guard: PathGuard, policy: Policy, *, programs: ProgramsAt = "here"
     ) -> None:
         self._base = base
-        # Whether conversations' folders are here, and people's terminals are started.
-        self.programs = programs
+        self._programs = programs
         self._tools = tools
         self._guard = guard
         self._policy = policy
@@ -43,6 +43,16 @@ class FolderTools:
         self._snapshots = Lazy(self._make_snapshots)
         self.server_sandbox = Lazy(self._make_server_sandbox)
         self.terminals = Lazy(self._make_terminals)
+
+    @property
+    def programs(self) -> bool:
+        """Return whether programs are started here."""
+        return self._programs == "here"
+
+    @property
+    def has_folders(self) -> bool:
+        """Return whether conversations' folders are on this machine: a process for the page cannot say."""
+        return self._programs != "workers"
 
     def pilothouse_tools(self, context: PluginContext) -> Iterable[Tool]:
         """Return the tools."""
@@ -76,13 +86,18 @@ class FolderTools:
         from pilothouse.tools.terminal.elsewhere import TerminalsElsewhere
         from pilothouse.tools.terminal.terminals import Terminals
 
-        base, kind = self._base, Terminals if self.programs else TerminalsElsewhere
+        base, kind = self._base, TerminalsElsewhere if self._programs == "workers" else Terminals
         return kind(self.sandbox(), base.home.path / "recordings", base.redactor, base.helper, self._snapshots())
 
     def _make_sandbox(self) -> Sandbox:
         from pilothouse.tools.sandbox.sandbox import Sandbox
 
-        return Sandbox(self._base.home.path, lambda: self._base.config.config.terminal)
+        # A process for the page may be asked what would hold commands, as one of a single machine is.
+        return Sandbox(
+            self._base.home.path,
+            lambda: self._base.config.config.terminal,
+            programs=self._programs != "other_workers",
+        )
 
     def _make_snapshots(self) -> Snapshots:
         from pilothouse.tools.snapshots.covering import Snapshots

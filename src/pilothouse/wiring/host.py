@@ -69,10 +69,11 @@ from pilothouse.wiring.servers import Servers
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
-    from pilothouse.types.processes import ProcessRole
+    from pilothouse.types.processes import ProcessRole, ProgramsAt
     from pilothouse.types.shared import OpenJson, SharedParts
     from pilothouse.web.sessions import Door
     from pilothouse.wiring.fleet import Fleet
+    from pilothouse.wiring.housekeeping import HouseTurn
 
 _log = logging.getLogger(__name__)
 # A server serves the page and executes runs; on PostgreSQL it can be split into "web", which does the one, and
@@ -182,15 +183,16 @@ async def open_host(
     role: Role = "once",
     brief: bool = False,
     slots: int | None = None,
+    programs: bool = True,
 ) -> AsyncGenerator[OpenHost, None]:
     """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it; a `brief` one begins nothing unasked.
 
-    It works on so many runs at once as it has `slots`; without a number, on as many as the settings say.
+    It works on so many runs at once as it has `slots`; without a number, on as many as the settings say. Without
+    `programs` it starts no local servers, no commands and no terminals.
     """
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
     check_role(role, url)
-    # A process that only serves the page starts no local servers and no terminals.
-    programs = role != "web"
+    at: ProgramsAt = "workers" if role == "web" else "here" if programs else "other_workers"
     process = process_name(new_id("p"), one_shot=role not in _SERVES)
     async with AsyncExitStack() as stack:
         base = await _foundation(stack, home, url, process, brief=brief, executes_own=role not in _SERVES)
@@ -198,14 +200,14 @@ async def open_host(
         # Made last: none of the parts that tell it of changes has any before.
         service: HostService
         known = Knowledge(stack, base, authority.guard, lambda *todos: service.topic_news.changed(*todos))  # noqa: PLW0108
-        folder_tools = FolderTools(base, known.tools, authority.guard, authority.permissions.policy, programs=programs)
+        folder_tools = FolderTools(base, known.tools, authority.guard, authority.permissions.policy, programs=at)
         stack.push_async_callback(folder_tools.close)
         plugins = _plugins(base, {"core": CoreTools(known.tools, known.memory.stored), FOLDER_TOOLS: folder_tools})
         models = _models(base, plugins, lambda: service.models_changed())  # noqa: PLW0108
         stack.push_async_callback(_close_models)
         built_in = BuiltIns(plugins)
         servers = Servers(
-            base, built_in, folder_tools.server_sandbox, Lazy(lambda: service), learn=not brief, programs=programs
+            base, built_in, folder_tools.server_sandbox, Lazy(lambda: service), learn=not brief, programs=at
         )
         stack.push_async_callback(servers.close)
         parts = _parts(base, models, servers, plugins, authority, folder_tools)
@@ -268,7 +270,7 @@ async def _keep_house(stack: AsyncExitStack, made: Made, service: HostService, *
         known.meaning.begin(stack)
         await asyncio.to_thread(sweep, base.home.cache / "documents")
         probe_sandbox(stack, made.folder_tools)
-        await keep_tidy(stack, base.opened.store, lambda: base.config.config.retention)
+        await keep_tidy(stack, base.opened.store, lambda: base.config.config.retention, _house_turn(base))
     service.permissions.changed()
     files: dict[str, JsonStore[Any]] = {
         "models": made.models.file,
@@ -282,6 +284,14 @@ async def _keep_house(stack: AsyncExitStack, made: Made, service: HostService, *
     watch_files(stack, files, service, changed, made.servers.consents_changed)
 
 
+def _house_turn(base: Foundation) -> HouseTurn | None:
+    if base.shared is None:
+        return None
+    from pilothouse.store.house_turn import SharedHouseTurn
+
+    return SharedHouseTurn(base.opened.database)
+
+
 def _fleet(
     url: str | None, base: Foundation, runner: Runner, process: str, role: Role, folder_tools: FolderTools
 ) -> Fleet | None:
@@ -289,12 +299,17 @@ def _fleet(
     if url is None:
         return None
     # Imported only here: SQLite needs none of it.
+    from pilothouse.mcp.servers.entries import has_local
     from pilothouse.wiring.fleet import Fleet, Here
 
     async def folder_of(conversation_id: str) -> str | None:
         return (await base.opened.store.settings(conversation_id)).working_directory
 
-    return Fleet(url, base.connections, runner, process, role, Here(folder_tools.with_terminals, folder_of))
+    async def needs_programs(conversation_id: str) -> bool:
+        return await folder_of(conversation_id) is not None or has_local(base.config.config.mcps)
+
+    here = Here(folder_tools.with_terminals, folder_of, needs_programs, folder_tools.programs)
+    return Fleet(url, base.connections, runner, process, role, here)
 
 
 async def _recover(stack: AsyncExitStack, parts: Parts, engine: Engine, process: str, *, take_over: bool) -> None:
@@ -372,6 +387,7 @@ def _parts(
         settings=lambda: config.config,
         reminders=CombinedReminders(plugins.reminders()),
         release=servers.release,
+        confirm=base.confirm,
     )
 
 
@@ -452,29 +468,9 @@ async def _share(
     """Hear from other processes on the same database, and tell them; an embedded one has none."""
     if url is None:
         return
-    from pilothouse.store.postgres_notify import Hearing, Wakeups
+    from pilothouse.wiring.shared_wakeups import share
 
-    feed = base.feed
-
-    def woken(conversation_id: str) -> None:
-        for each in remembering:
-            each.forget(conversation_id)
-        feed.wake(conversation_id)
-        service.list_changed(conversation_id)
-        service.topic_news.woken(conversation_id)
-
-    def missed() -> None:
-        for each in remembering:
-            each.forget()
-        feed.wake_all()
-
-    wakeups = Wakeups(
-        url, base.connections, Hearing(woken, missed, feed.live_elsewhere, feed.kept_elsewhere, feed.read_here)
-    )
-    feed.subscribe(wakeups.heard)
-    feed.subscribe_reading(wakeups.read)
-    wakeups.begin()
-    stack.push_async_callback(wakeups.end)
+    share(stack, url, base, remembering, service)
 
 
 def _learn_secrets(stack: AsyncExitStack, secrets: SecretStore) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import logging
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from pilothouse.host.service import HostService
 from pilothouse.settings.json_file import watch
@@ -59,15 +60,43 @@ def watch_files(
     stack.push_async_callback(_ended, watcher)
 
 
-async def keep_tidy(stack: AsyncExitStack, records: Records, retention: Callable[[], Retention]) -> None:
-    """Tidy up now, and go on with it as long as the host is open."""
+class HouseTurn(Protocol):
+    """Whose turn it is to keep house, where several processes share a database; all raise while it is away."""
+
+    async def is_mine(self) -> bool:
+        """Return whether it is this process's; asking keeps it."""
+
+    async def is_due(self) -> bool:
+        """Return whether it is so long ago that anyone tidied up."""
+
+    async def done(self) -> None:
+        """Note that it was tidied up now."""
+
+    async def give_back(self) -> None:
+        """Let another one have the turn at once."""
+
+
+async def _always() -> bool:
+    return True
+
+
+async def keep_tidy(
+    stack: AsyncExitStack, records: Records, retention: Callable[[], Retention], turn: HouseTurn | None
+) -> None:
+    """Tidy up now, and go on with it as long as the host is open; where others do the same, while it is our turn."""
+    if turn is not None:
+        stack.push_async_callback(_given_back, turn)
+        working = [_tidying_in_turn(records, retention, turn), _catching_up(records, turn.is_mine)]
+        for each in (*working, _packing(records, turn.is_mine)):
+            stack.push_async_callback(_ended, asyncio.create_task(each, name="keeping house in turn"))
+        return
     try:
         await records.tidy()
     except PilothouseError as error:
         _log.warning("old records were not dropped: %s", error.message)
     stack.push_async_callback(_ended, asyncio.create_task(_tidying(records, retention), name="tidying"))
-    stack.push_async_callback(_ended, asyncio.create_task(_catching_up(records), name="catching-up"))
-    stack.push_async_callback(_ended, asyncio.create_task(_packing(records), name="packing"))
+    stack.push_async_callback(_ended, asyncio.create_task(_catching_up(records, _always), name="catching-up"))
+    stack.push_async_callback(_ended, asyncio.create_task(_packing(records, _always), name="packing"))
 
 
 async def _tidying(records: Records, retention: Callable[[], Retention]) -> None:
@@ -83,26 +112,49 @@ async def _tidying(records: Records, retention: Callable[[], Retention]) -> None
             await asyncio.sleep(limits.TIDY_RETRY)
 
 
-async def _catching_up(records: Records) -> None:
+async def _tidying_in_turn(records: Records, retention: Callable[[], Retention], turn: HouseTurn) -> None:
+    """Tidy up once a day for all who share the database; what dies in the middle is done again by the next."""
+    while True:
+        pause = limits.HOUSE_LOOK
+        try:
+            if await turn.is_mine() and await turn.is_due():
+                await records.tidy()
+                await records.retain(retention())
+                await turn.done()
+        except PilothouseError as error:
+            pause = limits.TIDY_RETRY
+            _log.warning("old records were not dropped: %s", error.message)
+        await asyncio.sleep(pause)
+
+
+async def _given_back(turn: HouseTurn) -> None:
+    with contextlib.suppress(PilothouseError):
+        await turn.give_back()
+
+
+async def _catching_up(records: Records, is_mine: Callable[[], Awaitable[bool]]) -> None:
     """Make findable what an earlier version kept; what is not done when the host closes, the next one does."""
     more = True
     while more:
         pause = limits.CATCH_UP_PAUSE
         try:
-            more = await records.catch_up()
+            if await is_mine():
+                more = await records.catch_up()
+            else:
+                pause = limits.HOUSE_LOOK
         except PilothouseError as error:
             pause = limits.PACK_EVERY
             _log.warning("older calls cannot be searched yet: %s", error.message)
         await asyncio.sleep(pause)
 
 
-async def _packing(records: Records) -> None:
+async def _packing(records: Records, is_mine: Callable[[], Awaitable[bool]]) -> None:
     """Make what finished runs wrote smaller, a little at a time, as long as the host is open."""
     more = False
     while True:
         await asyncio.sleep(limits.CATCH_UP_PAUSE if more else limits.PACK_EVERY)
         try:
-            more = await records.pack()
+            more = await is_mine() and await records.pack()
         except PilothouseError as error:
             more = False
             _log.info("what finished runs wrote was not packed: %s", error.message)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pilothouse.mcp.servers.nearby import NearbyService
     from pilothouse.mcp.servers.other_programs import OtherProgramService
     from pilothouse.mcp.servers.supervisor import Supervisor
+    from pilothouse.types.processes import ProgramsAt
 
 
 class Servers:
@@ -37,7 +38,7 @@ class Servers:
         service: Lazy[HostService],
         *,
         learn: bool = True,
-        programs: bool = True,
+        programs: ProgramsAt = "here",
     ) -> None:
         self._base = base
         self._built_in = built_in
@@ -47,7 +48,7 @@ class Servers:
         # Whether servers that nobody asks for are looked at, too.
         self._learn = learn
         # Whether local ones are started here.
-        self._programs = programs
+        self._programs = programs == "here"
         self.packages = Lazy(self._make_rooms)
         self._supervisor = Lazy(self._supervise)
         self.admin = Lazy(self._make_admin)

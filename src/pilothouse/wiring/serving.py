@@ -27,6 +27,7 @@ async def run_server(
     *,
     role: Role = "server",
     slots: int | None = None,
+    programs: bool = True,
 ) -> None:
     """Open a host and serve it on a bound port until a signal comes; say its address, a link and a note first."""
     from pilothouse.secrets.redaction import keep_private
@@ -41,7 +42,7 @@ async def run_server(
     keep_private()
     few_files = raise_limit()
     with closing(listener), stop_on_signals() as stop:
-        async with giving_back(), open_host(role=role, slots=slots) as host:
+        async with giving_back(), open_host(role=role, slots=slots, programs=programs) as host:
             # A worker has no page, so nobody signs in to it.
             door = await host.door() if host.door is not None and role != "worker" else None
             options = ServerOptions.from_environment(

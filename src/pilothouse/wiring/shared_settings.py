@@ -33,7 +33,7 @@ class Shared(NamedTuple):
 
     def parts(self, url: str, connections: Connections) -> SharedParts:
         """Return what other parts need of them."""
-        return SharedParts(self.settings.open_json, SharedTurns(url, connections).alone)
+        return SharedParts(self.settings.open_json, SharedTurns(url, connections).alone, self.settings.confirm)
 
 
 def open_shared(home: Home, database: Database, own: SecretStore, redactor: Redactor) -> Shared:

@@ -97,7 +97,8 @@ class Sessions:
         """Connect and learn the tools; raise a ChannelError that says why not."""
         if server.elsewhere:
             raise NeedsPerson(
-                f"“{server.name}” runs at the workers: this process serves the page and starts no programs."
+                f"“{server.name}” is not started here: this process starts no programs. "
+                "Workers without --no-programs do."
             )
         sources = KeySources(server.parts.secrets, self.reader, self._learn)
         values = await asyncio.to_thread(values_of, server.entry, sources, server.lacks.known())

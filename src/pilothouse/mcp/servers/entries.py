@@ -62,6 +62,11 @@ class Entries(msgspec.Struct, frozen=True):
     bad: tuple[BadEntry, ...] = ()
 
 
+def has_local(raw: Iterable[JsonObject]) -> bool:
+    """Return whether one of these servers, as the file has them, is a program that is switched on."""
+    return any(entry.transport == "stdio" and entry.enabled for entry in parse_entries(raw).good)
+
+
 def parse_entries(raw: Iterable[JsonObject]) -> Entries:
     """Return the entries; what is wrong with one does not touch another."""
     good: list[ServerEntry] = []

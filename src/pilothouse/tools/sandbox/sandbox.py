@@ -42,6 +42,10 @@ _NOTHING = (
     "Nothing holds commands on this machine: they can read and change everything that you can. "
     "Install bubblewrap, or look at each command before you allow it."
 )
+_NO_PROGRAMS = (
+    "No command can be started: this worker was told to start no programs, and no other one that does was there. "
+    "Start a worker without --no-programs."
+)
 _OFF = "The sandbox is switched off: commands can read and change everything that you can."
 _OPEN = "Landlock on this machine cannot keep commands off the network. Install bubblewrap for that."
 # Fails where anything outside can be reached: by datagrams, which ask for names, too; by TCP; by a nameless socket.
@@ -127,13 +131,16 @@ class Sandbox:
         *,
         caps: Caps | None = None,
         only: SandboxKind | None = None,
+        programs: bool = True,
     ) -> None:
         self._data_folder = data_folder
         self._settings = settings
         self._caps = caps or Caps()
         # The strongest kind to try, for tests of the others.
         self._only = only
-        self._found: SandboxView | None = None
+        # Whether anything may be started at all; where not, nothing is tried for that either.
+        self._programs = programs
+        self._found: SandboxView | None = None if programs else SandboxView(kind="none", warning=_NO_PROGRAMS)
         self._groups: Groups | None = None
         self._bwrap = ""
         self.scratch = Scratch(data_folder / "scratch")
@@ -150,7 +157,7 @@ class Sandbox:
 
     def view(self) -> SandboxView:
         """Return what holds commands now, and a warning where nothing does."""
-        if self._settings().sandbox == "off":
+        if self._programs and self._settings().sandbox == "off":
             return SandboxView(kind="none", warning=_OFF)
         return self.found()
 
@@ -212,6 +219,8 @@ class Sandbox:
     @contextlib.contextmanager
     def prepared(self, order: Order, kind: SandboxKind | None = None) -> Iterator[Prepared]:
         """Prepare a command; what that needs is held open until the command was started."""
+        if not self._programs:
+            raise BadArgument(_NO_PROGRAMS, "NOT_STARTED")
         with self._prepared(order, kind or self.kind()) as ready:
             yield ready
 

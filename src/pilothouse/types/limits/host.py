@@ -163,6 +163,10 @@ UNDO_DELETE_DAYS = 30
 TIDY_EVERY = 24 * 3600.0
 # And this soon again when the database failed meanwhile.
 TIDY_RETRY = 600.0
+# Of several processes on one database one tidies up and packs: how long it has that turn without asking for it again,
+# and how often it asks, in seconds. Who dies in the middle is followed by another after at most both.
+HOUSE_HELD = 120.0
+HOUSE_LOOK = 30.0
 # The longest and the most that a person can say to keep: a century, and what no disk of a person holds.
 RETENTION_DAYS = 36_500
 RETENTION_MEGABYTES = 100_000_000
@@ -368,6 +372,9 @@ HOST_CHARS = 300
 FILE_WATCH = 1.0
 # How soon a change of settings in a shared database is noticed where the word of it got lost.
 SETTINGS_LOOK = 1.0
+# How often a server looks whether the sessions of its open streams still hold, in seconds. One that ends is told of at
+# once; this is for those that run out, and for a word that got lost. A browser that was stolen reads on no longer.
+SESSIONS_LOOK = 10.0
 # Longer than another process takes to renew a server's tokens, with all tries of it.
 SHARED_TURN_SECONDS = 120.0
 # Another of our processes may be writing the same settings file; it needs milliseconds.
