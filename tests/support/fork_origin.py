@@ -1,7 +1,7 @@
 """`python -m tests.support.fork_origin LISTENER`: has imported the product, and forks a process for each who asks.
 
 Ends when its standard input does. An order is its length in four bytes, with the three streams beside it, and then
-JSON; the answer is the process's id, and later how it ended, as `os.waitpid` has it.
+JSON; the answer is the process's id, and later how it ended, as `os.waitpid` has it, each in `ANSWER` bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from tests.support.forked import own_terminal
+from tests.support.forked import ANSWER, own_terminal
 
 # What the product imports only when it needs it.
 LATER = ("encodings.idna", "prompt_toolkit.shortcuts", "typer._adapters", "uvloop", "websockets.server")
@@ -82,14 +82,14 @@ class Origin:
         for number in streams:
             os.close(number)
         self._waiting[pid] = asker
-        asker.sendall(str(pid).encode())
+        asker.sendall(str(pid).encode().ljust(ANSWER))
         return None
 
     def _tell(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 with self._waiting.pop(ended[0]) as asker, contextlib.suppress(OSError):
-                    asker.sendall(str(ended[1]).encode())
+                    asker.sendall(str(ended[1]).encode().ljust(ANSWER))
 
     def _forget(self) -> None:
         """Let go of what belongs to the origin alone."""

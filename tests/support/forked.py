@@ -24,7 +24,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 # What Python, the C library and the loader look at before the first line of a program runs.
 AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "GLIBC_", "TZ")
-_ANSWER = 64
+# Both answers may be there before the first is read: each has this length.
+ANSWER = 16
 
 
 class _Origin:
@@ -123,7 +124,7 @@ class _Forked(subprocess.Popen[bytes]):
         self._teller.connect(self._origin)
         socket.send_fds(self._teller, [len(body).to_bytes(4)], streams)
         self._teller.sendall(body)
-        self.pid = int(self._teller.recv(_ANSWER))
+        self.pid = int(self._teller.recv(ANSWER, socket.MSG_WAITALL))
         self._child_created = True
         self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
 
@@ -131,7 +132,7 @@ class _Forked(subprocess.Popen[bytes]):
         if self._teller.fileno() == -1:
             return self.pid, 0
         try:
-            told = self._teller.recv(_ANSWER, socket.MSG_DONTWAIT if wait_flags else 0)
+            told = self._teller.recv(ANSWER, socket.MSG_DONTWAIT if wait_flags else 0)
         except BlockingIOError:
             return 0, 0
         self._teller.close()
