@@ -25,7 +25,8 @@ ENDINGS = {
     "an interruption": "raise KeyboardInterrupt",
     "what is to be done at the end": "import atexit; atexit.register(print, 'at the end')",
     "a thread that is still at work": (
-        "import threading, time\ndef work():\n    time.sleep(0.2)\n    print('done')\nthreading.Thread(target=work).start()"
+        "import threading, time\ndef work():\n    time.sleep(0.2)\n    print('done')\n"
+        "threading.Thread(target=work).start()"
     ),
     "work that was handed on": (
         "import time, concurrent.futures as f\ndef work():\n    time.sleep(0.2)\n    print('done')\n"
@@ -59,7 +60,9 @@ def test_a_forked_process_ends_like_any_other(tmp_path: Path, ending: str) -> No
 
 
 @pytest.mark.parametrize("arguments", [["usage"], ["run", "hi", "--model", "scripted:script.yaml"], ["no", "command"]])
-def test_a_command_says_nothing_more_where_the_interpreter_takes_all_apart(tmp_path: Path, arguments: list[str]) -> None:
+def test_a_command_says_nothing_more_where_the_interpreter_takes_all_apart(
+    tmp_path: Path, arguments: list[str]
+) -> None:
     (tmp_path / "script.yaml").write_text("- ok", encoding="utf-8")
     told = [_told(tmp_path / kind, tmp_path, arguments, more) for kind, more in (("a", {}), ("b", USUAL))]
     assert told[0] == told[1]

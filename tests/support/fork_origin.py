@@ -1,13 +1,15 @@
 """`python -m tests.support.fork_origin LISTENER`: has imported the product, and forks a process for each who asks.
 
 Ends when its standard input does. An order is its length in four bytes, with the three streams beside it, and then
-JSON; the answer is the process's id, and later how it ended, as `os.waitpid` has it, each in `ANSWER` bytes.
+JSON; with a listener as well the new process is another of this kind, which need not import anything. The answer is
+the process's id, and later how it ended, as `os.waitpid` has it, each in `ANSWER` bytes.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import gc
 import importlib
 import io
@@ -69,7 +71,8 @@ class Origin:
 
     def _fork(self) -> dict[str, Any] | None:
         asker, _ = self._listener.accept()
-        size, streams, _, _ = socket.recv_fds(asker, 4, 3)
+        size, given, _, _ = socket.recv_fds(asker, 4, 4)
+        streams, listener = given[:3], given[3:]
         with asker.makefile("rb") as coming:
             order: dict[str, Any] = json.loads(coming.read(int.from_bytes(size)))
         if (pid := os.fork()) == 0:
@@ -78,8 +81,8 @@ class Origin:
             for usual, number in enumerate(streams):
                 os.dup2(number, usual)
                 os.close(number)
-            return order
-        for number in streams:
+            return order | {"listener": listener}
+        for number in given:
             os.close(number)
         self._waiting[pid] = asker
         asker.sendall(str(pid).encode().ljust(ANSWER))
@@ -152,9 +155,11 @@ def end_after(work: Callable[[], None]) -> None:
 
 def main() -> None:
     load()
-    order = Origin(socket.socket(fileno=int(sys.argv[1]))).serve()
-    if order is not None:
-        end_after(lambda: become(order))
+    listener = int(sys.argv[1])
+    while (order := Origin(socket.socket(fileno=listener)).serve()) is not None:
+        if not order["listener"]:
+            end_after(functools.partial(become, order))
+        [listener] = order["listener"]
 
 
 if __name__ == "__main__":

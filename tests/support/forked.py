@@ -26,26 +26,28 @@ ROOT = Path(__file__).parents[2]
 AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "GLIBC_", "TZ")
 # Both answers may be there before the first is read: each has this length.
 ANSWER = 16
+# Where such a process takes orders, and what it was started with.
+Known = tuple[str, dict[str, str]]
 
 
 class _Origin:
-    """The process that all others are forked from."""
+    """The process that all others are forked from; itself forked from another one, where there is one like it."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Known | None) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="pilothouse-forks-")
         self.address = str(Path(self.folder.name) / "socket")
         self.variables = _at_start(os.environ)
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(self.address)
-        listener.listen(64)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self.address)
+            listener.listen(64)
+            self.process = self._start(listener.fileno(), before)
+
+    def _start(self, listener: int, before: Known | None) -> subprocess.Popen[bytes]:
         # It ends with us: then nobody holds the other end of its input.
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.fork_origin", str(listener.fileno())],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            pass_fds=[listener.fileno()],
-        )
-        listener.close()
+        if before is not None and before[1] == self.variables:
+            return _Forked(before[0], [], cwd=ROOT, env=os.environ, stdin=subprocess.PIPE, listener=listener)
+        command = [sys.executable, "-m", "tests.support.fork_origin", str(listener)]
+        return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, pass_fds=[listener])
 
     def close(self) -> None:
         assert self.process.stdin is not None
@@ -58,9 +60,11 @@ class _Origin:
 _origins: list[_Origin] = []
 
 
-def prepare() -> None:
-    """Start the process that others are forked from; it imports while the tests begin."""
-    _origins.append(_Origin())
+def prepare(before: Known | None = None) -> Known:
+    """Start the process that others are forked from, and say where it is; it imports while the tests begin."""
+    origin = _Origin(before)
+    _origins.append(origin)
+    return origin.address, origin.variables
 
 
 def end() -> None:
@@ -108,9 +112,18 @@ class _Forked(subprocess.Popen[bytes]):
     _handle_exitstatus: Callable[[int], None]
     _close_pipe_fds: Callable[[int, int, int, int, int, int], None]
 
-    def __init__(self, origin: str, module: Sequence[str], *, terminal: bool = False, **options: Any) -> None:
+    def __init__(
+        self,
+        origin: str,
+        module: Sequence[str],
+        *,
+        terminal: bool = False,
+        listener: int | None = None,
+        **options: Any,
+    ) -> None:
         self._origin = origin
         self._terminal = terminal
+        self._listener = [] if listener is None else [listener]
         self._teller = socket.socket(socket.AF_UNIX)
         super().__init__(module, **options)
 
@@ -122,7 +135,7 @@ class _Forked(subprocess.Popen[bytes]):
         order = {"module": list(args), "env": dict(env), "cwd": str(cwd or Path.cwd()), "terminal": self._terminal}
         body = json.dumps(order).encode()
         self._teller.connect(self._origin)
-        socket.send_fds(self._teller, [len(body).to_bytes(4)], streams)
+        socket.send_fds(self._teller, [len(body).to_bytes(4)], streams + self._listener)
         self._teller.sendall(body)
         self.pid = int(self._teller.recv(ANSWER, socket.MSG_WAITALL))
         self._child_created = True
