@@ -7,11 +7,14 @@ import os
 import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 import pytest_asyncio
 from hypothesis import settings
 
+from pilothouse.store import upgrade
+from pilothouse.store.database import Database
 from tests.support import forked, leaks, network
 from tests.support.postgres import Postgres, PostgresUnavailable
 
@@ -28,23 +31,41 @@ settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
 
+class Worker(Protocol):
+    """What pytest-xdist tells about a worker before it starts."""
+
+    config: pytest.Config
+    workerinput: dict[str, object]
+
+
+ORIGIN = pytest.StashKey[forked.Known]()
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Import the product once, for all the processes of it that the tests start."""
-    if _is_worth_it(session):
-        forked.prepare()
+    """Import the product once, for all the processes of it that the tests start; that goes on while they are found."""
+    config = session.config
+    one_test = len(config.args) == 1 and "::" in config.args[0]
+    if not hasattr(config, "workerinput") and not config.option.collectonly and not one_test:
+        config.stash[ORIGIN] = forked.prepare()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Worker) -> None:
+    """Tell a worker where the product is imported."""
+    node.workerinput["origin"] = node.config.stash.get(ORIGIN, None)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Give a worker an origin of its own, forked from what imported the product: its children are the worker's."""
+    if (known := getattr(session.config, "workerinput", {}).get("origin")) is not None:
+        session.config.stash[ORIGIN] = forked.prepare(known)
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """End what they were forked from."""
-    if _is_worth_it(session):
+    if ORIGIN in session.config.stash:
         forked.end()
-
-
-def _is_worth_it(session: pytest.Session) -> bool:
-    """Return whether this process runs more than one test; its workers, if it has some, do this for themselves."""
-    config = session.config
-    has_workers = bool(getattr(config.option, "numprocesses", None)) and not hasattr(config, "workerinput")
-    return not has_workers and not (len(config.args) == 1 and "::" in config.args[0])
 
 
 @pytest.fixture
@@ -90,10 +111,37 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
 
 
 @pytest.fixture
-def postgres_url(postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The URL of a fresh, empty database; whoever works with it in this test has the same master key."""
+def one_master_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever works with a shared database in this test has the same master key."""
     key = tmp_path / "one-master-key"
     key.write_text("the master key of all replicas of a test")
     monkeypatch.setenv("PILOTHOUSE_MASTER_KEY_FILE", str(key))
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres, one_master_key: None) -> Iterator[str]:
+    """The URL of a fresh, empty database."""
     with postgres.database() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def with_schema(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The name of a database that has the current schema and nothing in it, for others to be made like it."""
+    with postgres.database() as url:
+        database = Database(url)
+        try:
+            upgrade.prepare(database, tmp_path_factory.mktemp("backups"))
+        finally:
+            database.close()
+        yield url.rpartition("/")[2]
+
+
+@pytest.fixture
+def prepared_postgres_url(postgres: Postgres, with_schema: str, one_master_key: None) -> Iterator[str]:
+    """The URL of a fresh database that has its schema: making that takes longer than most of what a test does with it.
+
+    Who means to see the schema made takes `postgres_url`.
+    """
+    with postgres.database(with_schema) as url:
         yield url

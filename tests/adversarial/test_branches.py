@@ -26,7 +26,7 @@ STRANGER = "somebody-else"
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def chat(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Chat]:
-    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    url = request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
     async with chatting(home, ["One.", "Two.", "Three."], database_url=url) as chat:
         yield chat
         await rest(chat)

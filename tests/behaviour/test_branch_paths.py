@@ -28,7 +28,7 @@ from tests.support.wire_writers import WIRES, Wire
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest) -> str | None:
-    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
+    return str(request.getfixturevalue("prepared_postgres_url")) if request.param == "postgresql" else None
 
 
 @pytest.fixture

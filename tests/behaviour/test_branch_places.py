@@ -23,7 +23,7 @@ SECRET = '{"text": "The code is 8123, and the key lies under the mat by the blue
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def talk(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Branching]:
-    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    url = request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
     async with branching(home, url) as talk:
         yield talk
 

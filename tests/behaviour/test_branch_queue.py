@@ -24,7 +24,7 @@ ASKS = [{"call": "files__read", "arguments": {}}]
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest) -> str | None:
-    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
+    return str(request.getfixturevalue("prepared_postgres_url")) if request.param == "postgresql" else None
 
 
 @pytest.fixture

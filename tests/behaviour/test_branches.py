@@ -21,7 +21,7 @@ from tests.support.chatting import ME, Chat, chatting, rest
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def chat(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Chat]:
-    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    url = request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
     async with chatting(home, ["One.", "Two.", "Three.", "Four.", "Five.", "Six."], database_url=url) as chat:
         yield chat
         await rest(chat)

@@ -27,7 +27,7 @@ ANSWERS = ["One.", "Two.", "Three.", "Four."]
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest) -> str | None:
-    return request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    return request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
 
 
 @pytest.fixture

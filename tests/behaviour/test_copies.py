@@ -39,7 +39,7 @@ LARGE = json.dumps([{"id": number, "note": "n" * 60} for number in range(9_000)]
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest) -> str | None:
-    return request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    return request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
 
 
 def says(text: str) -> Reply:

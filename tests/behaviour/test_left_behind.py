@@ -39,7 +39,7 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def chat(request: pytest.FixtureRequest, home: Path, work: Path) -> AsyncIterator[Chat]:
-    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    url = request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
     settings = {"working_directory": str(work), "mode": "auto_edit"}
     async with chatting(home, ["One."], settings=settings, database_url=url) as chat:
         yield chat

@@ -37,7 +37,7 @@ class Replays:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def desk(request: pytest.FixtureRequest, home: Path, tmp_path: Path) -> AsyncIterator[Replays]:
-    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    url = request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
     folder, record = tmp_path / "project", tmp_path / "record.jsonl"
     folder.mkdir()
     settings = {"working_directory": str(folder)}

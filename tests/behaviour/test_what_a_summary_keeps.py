@@ -92,7 +92,7 @@ async def summed_up(chat: Chat, way: str, monkeypatch: pytest.MonkeyPatch) -> It
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest) -> str | None:
-    return str(request.getfixturevalue("postgres_url")) if request.param == "postgres" else None
+    return str(request.getfixturevalue("prepared_postgres_url")) if request.param == "postgres" else None
 
 
 @pytest.mark.case("CHT-01", "attack:MEM-04")

@@ -1,12 +1,15 @@
 """`python -m tests.support.fork_origin LISTENER`: has imported the product, and forks a process for each who asks.
 
 Ends when its standard input does. An order is its length in four bytes, with the three streams beside it, and then
-JSON; the answer is the process's id, and later how it ended, as `os.waitpid` has it.
+JSON; with a listener as well the new process is another of this kind, which need not import anything. The answer is
+the process's id, and later how it ended, as `os.waitpid` has it, each in `ANSWER` bytes.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import gc
 import importlib
 import io
@@ -18,10 +21,12 @@ import select
 import signal
 import socket
 import sys
+import threading
 import time
+from collections.abc import Callable
 from typing import Any, TextIO
 
-from tests.support.forked import own_terminal
+from tests.support.forked import ANSWER, own_terminal
 
 # What the product imports only when it needs it.
 LATER = ("encodings.idna", "prompt_toolkit.shortcuts", "typer._adapters", "uvloop", "websockets.server")
@@ -66,7 +71,8 @@ class Origin:
 
     def _fork(self) -> dict[str, Any] | None:
         asker, _ = self._listener.accept()
-        size, streams, _, _ = socket.recv_fds(asker, 4, 3)
+        size, given, _, _ = socket.recv_fds(asker, 4, 4)
+        streams, listener = given[:3], given[3:]
         with asker.makefile("rb") as coming:
             order: dict[str, Any] = json.loads(coming.read(int.from_bytes(size)))
         if (pid := os.fork()) == 0:
@@ -75,18 +81,18 @@ class Origin:
             for usual, number in enumerate(streams):
                 os.dup2(number, usual)
                 os.close(number)
-            return order
-        for number in streams:
+            return order | {"listener": listener}
+        for number in given:
             os.close(number)
         self._waiting[pid] = asker
-        asker.sendall(str(pid).encode())
+        asker.sendall(str(pid).encode().ljust(ANSWER))
         return None
 
     def _tell(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 with self._waiting.pop(ended[0]) as asker, contextlib.suppress(OSError):
-                    asker.sendall(str(ended[1]).encode())
+                    asker.sendall(str(ended[1]).encode().ljust(ANSWER))
 
     def _forget(self) -> None:
         """Let go of what belongs to the origin alone."""
@@ -122,11 +128,38 @@ def _text(number: int, mode: str, before: TextIO) -> io.TextIOWrapper:
     return io.TextIOWrapper(open(number, mode), before.encoding, before.errors, line_buffering=lines)
 
 
+def end_after(work: Callable[[], None]) -> None:
+    """Do a process's work, and end it as the interpreter does, but for taking apart all that was imported.
+
+    That alone would take five times as long as a short command: each page of it would be copied, to be thrown away.
+    What ends by an exception, and what cannot be written to its end, is left to the interpreter.
+    """
+    code: object = None
+    try:
+        work()
+    except SystemExit as asked:
+        code = asked.code
+    if code is not None and not isinstance(code, int):
+        sys.exit(str(code))
+    getattr(threading, "_shutdown")()  # noqa: B009  the interpreter's own first step, which has no public name
+    getattr(atexit, "_run_exitfuncs")()  # noqa: B009  and its second
+    # Who is garbage by now says so if it was not closed, or not awaited.
+    gc.collect()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.exit(code)
+    os._exit((code or 0) & 0xFF)
+
+
 def main() -> None:
     load()
-    order = Origin(socket.socket(fileno=int(sys.argv[1]))).serve()
-    if order is not None:
-        become(order)
+    listener = int(sys.argv[1])
+    while (order := Origin(socket.socket(fileno=listener)).serve()) is not None:
+        if not order["listener"]:
+            end_after(functools.partial(become, order))
+        [listener] = order["listener"]
 
 
 if __name__ == "__main__":

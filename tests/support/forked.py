@@ -24,27 +24,30 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 # What Python, the C library and the loader look at before the first line of a program runs.
 AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "GLIBC_", "TZ")
-_ANSWER = 64
+# Both answers may be there before the first is read: each has this length.
+ANSWER = 16
+# Where such a process takes orders, and what it was started with.
+Known = tuple[str, dict[str, str]]
 
 
 class _Origin:
-    """The process that all others are forked from."""
+    """The process that all others are forked from; itself forked from another one, where there is one like it."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Known | None) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="pilothouse-forks-")
         self.address = str(Path(self.folder.name) / "socket")
         self.variables = _at_start(os.environ)
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(self.address)
-        listener.listen(64)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self.address)
+            listener.listen(64)
+            self.process = self._start(listener.fileno(), before)
+
+    def _start(self, listener: int, before: Known | None) -> subprocess.Popen[bytes]:
         # It ends with us: then nobody holds the other end of its input.
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.fork_origin", str(listener.fileno())],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            pass_fds=[listener.fileno()],
-        )
-        listener.close()
+        if before is not None and before[1] == self.variables:
+            return _Forked(before[0], [], cwd=ROOT, env=os.environ, stdin=subprocess.PIPE, listener=listener)
+        command = [sys.executable, "-m", "tests.support.fork_origin", str(listener)]
+        return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, pass_fds=[listener])
 
     def close(self) -> None:
         assert self.process.stdin is not None
@@ -57,9 +60,11 @@ class _Origin:
 _origins: list[_Origin] = []
 
 
-def prepare() -> None:
-    """Start the process that others are forked from; it imports while the tests begin."""
-    _origins.append(_Origin())
+def prepare(before: Known | None = None) -> Known:
+    """Start the process that others are forked from, and say where it is; it imports while the tests begin."""
+    origin = _Origin(before)
+    _origins.append(origin)
+    return origin.address, origin.variables
 
 
 def end() -> None:
@@ -107,9 +112,18 @@ class _Forked(subprocess.Popen[bytes]):
     _handle_exitstatus: Callable[[int], None]
     _close_pipe_fds: Callable[[int, int, int, int, int, int], None]
 
-    def __init__(self, origin: str, module: Sequence[str], *, terminal: bool = False, **options: Any) -> None:
+    def __init__(
+        self,
+        origin: str,
+        module: Sequence[str],
+        *,
+        terminal: bool = False,
+        listener: int | None = None,
+        **options: Any,
+    ) -> None:
         self._origin = origin
         self._terminal = terminal
+        self._listener = [] if listener is None else [listener]
         self._teller = socket.socket(socket.AF_UNIX)
         super().__init__(module, **options)
 
@@ -121,9 +135,9 @@ class _Forked(subprocess.Popen[bytes]):
         order = {"module": list(args), "env": dict(env), "cwd": str(cwd or Path.cwd()), "terminal": self._terminal}
         body = json.dumps(order).encode()
         self._teller.connect(self._origin)
-        socket.send_fds(self._teller, [len(body).to_bytes(4)], streams)
+        socket.send_fds(self._teller, [len(body).to_bytes(4)], streams + self._listener)
         self._teller.sendall(body)
-        self.pid = int(self._teller.recv(_ANSWER))
+        self.pid = int(self._teller.recv(ANSWER, socket.MSG_WAITALL))
         self._child_created = True
         self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
 
@@ -131,7 +145,7 @@ class _Forked(subprocess.Popen[bytes]):
         if self._teller.fileno() == -1:
             return self.pid, 0
         try:
-            told = self._teller.recv(_ANSWER, socket.MSG_DONTWAIT if wait_flags else 0)
+            told = self._teller.recv(ANSWER, socket.MSG_DONTWAIT if wait_flags else 0)
         except BlockingIOError:
             return 0, 0
         self._teller.close()

@@ -102,10 +102,10 @@ class Postgres:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     @contextmanager
-    def database(self) -> Iterator[str]:
-        """Make a fresh database and drop it at the end, whoever still uses it."""
+    def database(self, template: str = "template1") -> Iterator[str]:
+        """Make a fresh database like another one, and drop it at the end, whoever still uses it."""
         name = f"test_{uuid.uuid4().hex[:12]}"
-        self.execute(f'CREATE DATABASE "{name}" STRATEGY file_copy')
+        self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
         try:
             yield self.url(name)
         finally:
