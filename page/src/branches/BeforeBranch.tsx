@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { memo, useEffect, useState } from "react";
 import { branchesApi } from "../api/branches";
 import { api, errorText } from "../api/client";
 import type { LeftBehind, UndoConflict, WhenBusy } from "../api/types";
@@ -160,11 +160,11 @@ function Questions({ asked }: { asked: Asked }) {
 }
 
 /** What has to be said before a branch is made: of answers at work, and of files that were changed since. */
-export function BeforeBranch() {
+export const BeforeBranch = memo(() => {
   const asked = useAsked();
   return (
     <Dialog about={asked} title={() => "Before the new branch"} size="lg" onClose={() => asked?.answer(null)}>
       {(about) => <Questions asked={about} />}
     </Dialog>
   );
-}
+});

@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { useMemo } from "react";
+import { memo, useMemo } from "react";
 import { useCommands } from "../shell/commands";
 import { BranchIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
@@ -45,7 +45,7 @@ function NewBranch({ place }: { place: BranchPlace }) {
 }
 
 /** That the next message begins a branch, or that a replay is looked at, above the message box. */
-export function BranchBar() {
+export const BranchBar = memo(() => {
   const place = useApp((state) => state.branching);
   const replay = useApp(({ open }) => {
     const shown = open?.branches.get(open.branch);
@@ -64,4 +64,4 @@ export function BranchBar() {
       </Button>
     </div>
   );
-}
+});

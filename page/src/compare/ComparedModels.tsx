@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Menu } from "@mantine/core";
-import { useEffect, useRef, useState } from "react";
+import { memo, useEffect, useRef, useState } from "react";
 import { whenDrawn } from "../chat/useFollow";
 import { CheckIcon, CloseIcon, PlusIcon } from "../shell/icons";
 import { modelName } from "../shell/ModelSelector";
@@ -70,7 +70,7 @@ function Choices({ compared }: { compared: readonly string[] }) {
 }
 
 /** The models that answer the next message side by side, in the box above it; nothing while it is for one. */
-export function ComparedModels() {
+export const ComparedModels = memo(() => {
   const compared = useApp((state) => state.compared);
   if (!compared) return null;
   return (
@@ -88,4 +88,4 @@ export function ComparedModels() {
       </ActionIcon>
     </div>
   );
-}
+});

@@ -1,5 +1,5 @@
-import { ActionIcon, Button, FileButton, Textarea, Tooltip } from "@mantine/core";
-import { useEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react";
+import { ActionIcon, Button, FileButton, Tooltip } from "@mantine/core";
+import { memo, useEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react";
 import { promptsApi } from "../api/topics";
 import type { PromptView } from "../api/types";
 import { ComparedModels } from "../compare/ComparedModels";
@@ -26,6 +26,7 @@ import { useDropped } from "./drops";
 import { AttachedDocuments } from "./AttachedDocuments";
 import { isImage, type Attachment } from "./images";
 import { boxKeys, sends, useEnterSends } from "./keys";
+import { MessageBox, useHandlers } from "./MessageBox";
 import { useComposer, type Composing } from "./useComposer";
 
 function Thumbnails({ images, onRemove }: { images: Attachment[]; onRemove: (at: number) => void }) {
@@ -109,7 +110,7 @@ function hint(isRunning: boolean, isEmpty: boolean, isWish: boolean, sendKey: st
 const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
 
 /** The box for the next message. What was not accepted stays in it. */
-export function Composer({ draftId }: { draftId: string }) {
+export const Composer = memo(({ draftId }: { draftId: string }) => {
   const model = useApp(currentModel);
   const composing = useComposer(draftId, model?.supportsThinking ?? false);
   const { text, images, problem, isSending, setText, addFiles, removeImage, setProblem, send } = composing;
@@ -171,6 +172,7 @@ export function Composer({ draftId }: { draftId: string }) {
     if (named) return choose(named);
     if (!isTooFew && (!isRunning || isWish)) send();
   };
+  const on = useHandlers({ setText, onKeyDown, onPaste });
   const isEmpty = !text.trim() && !images.length && !composing.documents.length && !composing.waiting.length;
 
   return (
@@ -194,20 +196,11 @@ export function Composer({ draftId }: { draftId: string }) {
         <ComparedModels />
         <Thumbnails images={images} onRemove={removeImage} />
         <AttachedDocuments {...composing} />
-        <Textarea
-          id="composer"
-          ref={box}
-          variant="unstyled"
-          autosize
-          minRows={1}
-          maxRows={12}
-          aria-label="Message"
+        <MessageBox
+          box={box}
+          text={text}
           placeholder={`Message ${comparedCount && !isTooFew ? `${comparedCount} models` : (model?.name ?? "")}`.trim()}
-          value={text}
-          classNames={{ input: classes.input ?? "" }}
-          onChange={(event) => setText(event.currentTarget.value)}
-          onKeyDown={onKeyDown}
-          onPaste={onPaste}
+          on={on}
         />
         <div className={classes.tools}>
           <AttachButton takesImages={takesImages} onFiles={take} />
@@ -237,4 +230,4 @@ export function Composer({ draftId }: { draftId: string }) {
     </form>
     </>
   );
-}
+});

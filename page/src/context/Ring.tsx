@@ -1,4 +1,5 @@
 import { ActionIcon, Tooltip } from "@mantine/core";
+import { memo } from "react";
 import { toggleTab, usePanel } from "../panel/state";
 import { useApp } from "../store/store";
 import classes from "./Context.module.css";
@@ -9,7 +10,7 @@ import { useLedger } from "./useLedger";
 const WHOLE = 100;
 
 /** How full the window is, and the way to what fills it. */
-export function Ring() {
+export const Ring = memo(() => {
   const isOpen = useApp((state) => state.open !== null);
   const ledger = useLedger()?.ledger ?? null;
   const panel = usePanel();
@@ -43,4 +44,4 @@ export function Ring() {
       </ActionIcon>
     </Tooltip>
   );
-}
+});

@@ -1,5 +1,5 @@
 import { Button, Popover, Switch, Tooltip } from "@mantine/core";
-import { useState } from "react";
+import { memo, useState } from "react";
 import { SparkIcon } from "../shell/icons";
 import { PageLink } from "../shell/links";
 import { tell } from "../shell/messages";
@@ -40,7 +40,7 @@ function Switches() {
 }
 
 /** The mini prompts as switches: what is on is said to the model with every message. */
-export function MiniPrompts() {
+export const MiniPrompts = memo(() => {
   const [opened, setOpened] = useState(false);
   const count = useApp((state) => settingsNow(state).miniPrompts.length);
   const isOpening = useApp((state) => state.opening);
@@ -67,4 +67,4 @@ export function MiniPrompts() {
       </Popover.Dropdown>
     </Popover>
   );
-}
+});

@@ -1,5 +1,5 @@
 import { Button, Menu, Modal } from "@mantine/core";
-import { useState } from "react";
+import { memo, useState } from "react";
 import { useNow } from "../chat/Elapsed";
 import { defaultMode, modeAt, modeNames, modes, modeWords, type ChosenMode, type Mode } from "../policy/modes";
 import { changeSettings } from "../store/actions";
@@ -60,7 +60,7 @@ function useChoices(): { value: ChosenMode; name: string; words: string }[] {
 }
 
 /** How much this conversation may do unasked, and the way to change it. */
-export function ModeSelector() {
+export const ModeSelector = memo(() => {
   const mode = useMode();
   const isDefault = useApp((state) => settingsNow(state).mode === "default");
   const chosen = isDefault ? "default" : mode;
@@ -109,4 +109,4 @@ export function ModeSelector() {
       <ConfirmAutoApprove opened={isConfirming} onClose={() => setConfirming(false)} />
     </>
   );
-}
+});

@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { memo } from "react";
 import { reconnect } from "../store/session";
 import classes from "./App.module.css";
 import { useGone } from "./gone";
@@ -10,7 +11,7 @@ const words = {
 };
 
 /** Says that the server cannot be reached and what happens next; goes away by itself. */
-export function ServerGone() {
+export const ServerGone = memo(() => {
   const gone = useGone();
   return (
     <div role="status" className={classes.goneBox}>
@@ -27,4 +28,4 @@ export function ServerGone() {
       )}
     </div>
   );
-}
+});

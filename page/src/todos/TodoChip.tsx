@@ -1,3 +1,4 @@
+import { memo } from "react";
 import { showPanel } from "../panel/state";
 import { ClipboardIcon } from "../shell/icons";
 import { activeRun } from "../store/conversation";
@@ -6,7 +7,7 @@ import { progressOf } from "./progress";
 import classes from "./Todos.module.css";
 
 /** How far the list is, in a few words beside the box, while a run works. */
-export function TodoChip() {
+export const TodoChip = memo(() => {
   const todos = useApp((state) => state.open?.todos.todos);
   const isWorking = useApp((state) => activeRun(state.open) !== null);
   if (!isWorking || !todos?.length) return null;
@@ -24,4 +25,4 @@ export function TodoChip() {
       {current && <span className={classes.chipTitle}>{current.title}</span>}
     </button>
   );
-}
+});
