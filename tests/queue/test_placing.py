@@ -17,9 +17,13 @@ def _fleet(here: Sequence[str] = (), folder: Path | None = None, **others: Proce
     async def folder_of(_conversation_id: str) -> str | None:
         return str(folder) if folder is not None else None
 
+    async def needs_none(_conversation_id: str) -> bool:
+        return False
+
+    at = Here(lambda: here, folder_of, needs_none, programs=True)
     execution = SimpleNamespace(slots=4, at_work=0)
     url = "postgresql://nobody@127.0.0.1:1/none"
-    made = Fleet(url, Connections(), execution, "p_here", "worker", Here(lambda: here, folder_of))  # type: ignore[arg-type]
+    made = Fleet(url, Connections(), execution, "p_here", "worker", at)  # type: ignore[arg-type]
 
     async def beat() -> None:
         pass
