@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -25,7 +25,6 @@ from pilothouse.agent.spending import Purse
 from pilothouse.agent.summing_up import SummingUp
 from pilothouse.agent.tool_lookup import ToolLookup
 from pilothouse.host.day_book import DayBook
-from pilothouse.host.knowing import knowing
 from pilothouse.host.modes import Modes
 from pilothouse.host.planning import plan, tools_left_out, wanted_tools
 from pilothouse.timeline.feed import Feed
@@ -43,6 +42,7 @@ from pilothouse.types.runs import ENDED, CutReason, Run, RunError, RunStatus
 from pilothouse.types.settings import Settings
 from pilothouse.types.todos import Reminder, Reminders
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 Reason = Literal["cancel", "shutdown", "stale"]
@@ -84,6 +84,15 @@ class Parts(msgspec.Struct, frozen=True):
     def purse(self, owner: str) -> Purse:
         """Return what a run of this owner may spend."""
         return Purse(self.settings, self.day_book.of(self.records, self.feed, owner))
+
+    async def knowing(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return what is asked for; what it names may have been added at another process a moment ago."""
+        if self.confirm is None:
+            return await ask()
+        # Imported only where there are other processes.
+        from pilothouse.host.knowing import knowing  # noqa: PLC0415
+
+        return await knowing(self.confirm, ask)
 
 
 class RunReminders:
@@ -223,7 +232,7 @@ class ActiveRun:
 
         Found once: what changes meanwhile counts from the next message on, so that a run's prompt stays one.
         """
-        return await knowing(self._parts.confirm, partial(self._find, conversation, items, waits=waits))
+        return await self._parts.knowing(partial(self._find, conversation, items, waits=waits))
 
     async def _find(
         self, conversation: Conversation, items: Sequence[Item], *, waits: bool
@@ -279,7 +288,7 @@ class ActiveRun:
         """Make the summary of older turns that the person asked for."""
         run, parts = self.run, self._parts
         model_id = run.options.model_id or briefing.conversation.settings.model_id
-        self.opened = opened = await knowing(parts.confirm, lambda: parts.models.open(model_id))
+        self.opened = opened = await parts.knowing(lambda: parts.models.open(model_id))
         journal = self._journal = RunJournal(parts.records, parts.feed, run, briefing.items, lambda: self.stop("stale"))
         wish, purse = run.options, parts.purse(run.owner)
         return await SummingUp(run.id, opened, journal, purse, wish.compact or "", wish.unattended).run()

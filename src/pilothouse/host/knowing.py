@@ -16,13 +16,13 @@ UNKNOWN: frozenset[ErrorCode] = frozenset({"unknown_model", "unknown_server", "n
 OF_SETTINGS = frozenset({"models", "servers", "settings", "permissions", "registries", "packages", "web"})
 
 
-async def knowing(look: Look | None, ask: Callable[[], Awaitable[T]], *, noun: str = "") -> T:
+async def knowing(look: Look, ask: Callable[[], Awaitable[T]], *, noun: str = "") -> T:
     """Return what is asked for; where a name is not known, look at what other processes share and ask once more."""
     try:
         return await ask()
     except PilothouseError as error:
         unknown = error.code in UNKNOWN or (error.code == "not_found" and noun in OF_SETTINGS)
-        if look is None or not unknown:
+        if not unknown:
             raise
     await look()
     return await ask()

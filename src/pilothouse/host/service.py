@@ -14,7 +14,6 @@ from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.engine import Engine
 from pilothouse.host.exchange import ExchangeService
 from pilothouse.host.indexes import IndexService
-from pilothouse.host.knowing import knowing
 from pilothouse.host.notifications import Notifier
 from pilothouse.host.permissions import PermissionService
 from pilothouse.host.questions import QuestionService
@@ -136,6 +135,11 @@ class HostService(ClientApi):
 
     async def answer(self, noun: str, ask: Callable[[], Awaitable[T]]) -> T:
         """Return what a request gives; what it names may have been added at another process a moment ago."""
+        if self._confirm is None:
+            return await ask()
+        # Imported only where there are other processes.
+        from pilothouse.host.knowing import knowing  # noqa: PLC0415
+
         return await knowing(self._confirm, ask, noun=noun)
 
     async def ready(self) -> None:
