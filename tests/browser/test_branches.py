@@ -363,7 +363,7 @@ async def test_a_long_conversation_is_read_back_to_its_beginning_along_the_path(
     await shows(chat, "Another beginning", "A short answer.")
     await chat.finished()
     server, conversation = studio.server, chat.conversation
-    # Nobody looks while it grows: to draw that sixty times takes longer than all the rest.
+    # Nobody looks while it grows: to draw that sixty times took a third of this test.
     await chat.page.goto("about:blank")
     for number in range(1, 60):
         sent = server.post(f"/api/conversations/{conversation}/messages", {"text": f"Question {number}."}, 202)
