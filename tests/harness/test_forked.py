@@ -25,11 +25,11 @@ ENDINGS = {
     "an interruption": "raise KeyboardInterrupt",
     "what is to be done at the end": "import atexit; atexit.register(print, 'at the end')",
     "a thread that is still at work": (
-        "import threading, time\ndef work():\n    time.sleep(0.2)\n    print('done')\n"
+        "import threading\ndef work():\n    threading.Event().wait(0.2)\n    print('done')\n"
         "threading.Thread(target=work).start()"
     ),
     "work that was handed on": (
-        "import time, concurrent.futures as f\ndef work():\n    time.sleep(0.2)\n    print('done')\n"
+        "import threading, concurrent.futures as f\ndef work():\n    threading.Event().wait(0.2)\n    print('done')\n"
         "f.ThreadPoolExecutor().submit(work)"
     ),
     "a temporary folder": "import tempfile; kept = tempfile.TemporaryDirectory(dir='.', prefix='kept')",
