@@ -30,6 +30,7 @@ async def run_server(
     programs: bool = True,
 ) -> None:
     """Open a host and serve it on a bound port until a signal comes; say its address, a link and a note first."""
+    from pilothouse import __version__
     from pilothouse.secrets.redaction import keep_private
     from pilothouse.web.open_files import raise_limit
     from pilothouse.web.run import Ready, ServerOptions, serve
@@ -37,6 +38,9 @@ async def run_server(
     from pilothouse.wiring.housekeeping import giving_back
 
     def ready(now: Ready) -> None:
+        at_once = "slots as set" if slots is None else f"{slots} slots"
+        works = "no slots" if role == "web" else at_once if programs else f"{at_once}, no programs"
+        _log.info("Pilothouse %s began: role %s, %s, at %s", __version__, role, works, now.url)
         on_ready(now.url, now.link, " ".join(filter(None, (now.note, few_files, host.note))))
 
     keep_private()
@@ -48,7 +52,10 @@ async def run_server(
             options = ServerOptions.from_environment(
                 host.home.path, ready, drain=host.drain, probes_only=role == "worker", door=door
             )
-            await serve(host.api, listener, options, stop)
+            try:
+                await serve(host.api, listener, options, stop)
+            finally:
+                _log.info("Pilothouse %s ends: role %s, at %s", __version__, role, listener.url)
 
 
 def bind(
