@@ -116,6 +116,19 @@ def test_a_web_process_starts_no_local_server_and_no_terminal(tmp_path: Path, po
     assert not record.exists()
 
 
+@pytest.mark.timeout(120)
+def test_a_second_process_in_the_same_folder_is_refused(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _role(tmp_path, "worker", postgres_url) as worker:
+        monkeypatch.setenv("PILOTHOUSE_DATABASE_URL", postgres_url)
+        second = pilothouse(tmp_path / "home-worker", "serve", "--no-browser", "--port", "0")
+        assert second.code == 1
+        assert f"Another Pilothouse (process {worker.process.pid}) is using" in " ".join(second.err.split())
+        # A command beside it is no harm.
+        assert pilothouse(tmp_path / "home-worker", "processes").code == 0
+
+
 @pytest.mark.parametrize("role", ["web", "worker"])
 def test_without_postgresql_one_process_does_both(tmp_path: Path, role: str) -> None:
     outcome = pilothouse(tmp_path / "home", "serve", "--no-browser", "--port", "0", "--role", role)
