@@ -68,15 +68,28 @@ def test_a_web_process_takes_messages_and_a_worker_answers_them(
 
 @pytest.mark.timeout(120)
 def test_a_worker_answers_whether_it_is_well_and_nothing_else(tmp_path: Path, postgres_url: str) -> None:
-    with _role(tmp_path, "worker", postgres_url) as worker:
+    with _role(tmp_path, "worker", postgres_url, "--slots", "3") as worker:
         assert worker.get("/api/health")["status"] == "up"
-        assert worker.client.get("/api/ready").status_code == 200
+        until(lambda: worker.client.get("/api/ready").status_code == 200, "the worker to take from the queue")
         for path in ("/", "/api/conversations", "/api/settings", "/api/openapi.json", "/assets/index.js"):
             assert worker.client.get(path).status_code == 404, path
         for path in ("/api/session", "/api/link", "/api/conversations"):
             assert worker.client.post(path, json={}).status_code == 404, path
+        stranger = httpx2.get(f"{worker.url}/api/conversations")
+        assert stranger.status_code == 401
+        assert "this is a worker" in stranger.json()["fix"]
+        assert "pilothouse open" not in stranger.json()["fix"]
         # Where commands look for a server there is none: a worker is no way in.
         assert not list((tmp_path / "home-worker").glob("server*.json"))
+        worker.process.send_signal(signal.SIGTERM)
+        assert worker.process.wait(30) == 0
+    log = (tmp_path / "home-worker" / "logs" / "pilothouse.log").read_text()
+    said = [json.loads(line)["message"] for line in log.splitlines()]
+    about = [line for line in said if line.startswith("Pilothouse ")]
+    assert [line.partition(": ")[2] for line in about] == [
+        f"role worker, 3 slots, at {worker.url}",
+        f"role worker, at {worker.url}",
+    ]
 
 
 @pytest.mark.timeout(120)
@@ -114,6 +127,19 @@ def test_a_web_process_shows_the_tools_of_what_a_worker_starts(tmp_path: Path, p
         assert "echo" in [tool["name"] for tool in web.get(f"/api/servers/{shown['id']}/tools")["tools"]]
 
 
+@pytest.mark.timeout(120)
+def test_a_second_process_in_the_same_folder_is_refused(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _role(tmp_path, "worker", postgres_url) as worker:
+        monkeypatch.setenv("PILOTHOUSE_DATABASE_URL", postgres_url)
+        second = pilothouse(tmp_path / "home-worker", "serve", "--no-browser", "--port", "0")
+        assert second.code == 1
+        assert f"Another Pilothouse (process {worker.process.pid}) is using" in " ".join(second.err.split())
+        # A command beside it is no harm.
+        assert pilothouse(tmp_path / "home-worker", "processes").code == 0
+
+
 @pytest.mark.parametrize("role", ["web", "worker"])
 def test_without_postgresql_one_process_does_both(tmp_path: Path, role: str) -> None:
     outcome = pilothouse(tmp_path / "home", "serve", "--no-browser", "--port", "0", "--role", role)
@@ -148,6 +174,7 @@ def test_a_process_that_is_to_end_says_so_and_goes_on_answering_while_it_drains(
         until(lambda: server.client.get("/api/ready").status_code == 503, "the process to turn unready")
         refused = server.client.get("/api/ready").json()
         assert "about to end" in refused["message"]
+        assert refused["code"] == "stopping"
         # It lives, it answers, and who reads along sees the end.
         assert server.get("/api/health")["status"] == "up"
         assert server.run_status(run) == "running"
@@ -176,7 +203,7 @@ def _errors(server: Server) -> float:
 @pytest.mark.timeout(120)
 def test_a_process_whose_database_is_away_is_not_ready_and_says_why(tmp_path: Path, postgres_url: str) -> None:
     with stalling(postgres_url) as (line, url), _role(tmp_path, "worker", url) as worker:
-        assert worker.client.get("/api/ready").status_code == 200
+        until(lambda: worker.client.get("/api/ready").status_code == 200, "the worker to take from the queue")
         line.stall()
         until(lambda: worker.client.get("/api/ready").status_code == 503, "the process to turn unready")
         began = time.monotonic()

@@ -32,3 +32,11 @@ async def test_a_folder_in_the_place_of_the_database_is_explained_and_gives_the_
         with pytest.raises(PilothouseError) as refused:
             open_store(tmp_path, None, lambda _id, _events: None)
         assert refused.value.code == "database"
+
+
+def test_a_database_that_is_not_there_is_named_by_the_port_that_was_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPORT", "9")
+    with pytest.raises(PilothouseError, match=r"The database at 127\.0\.0\.1:9 cannot be reached"):
+        open_store(tmp_path, "postgresql://someone@127.0.0.1/nothing", lambda *_: None)

@@ -22,7 +22,11 @@ async def runs(status: str, limit: int, *, as_json: bool) -> int:
         out.json(found)
         return 0
     rows = [_run(run) for run in found.runs]
-    show_table(out, ("run", "state", "since", "process", "conversation", "title"), rows, none="There are none.")
+    if not rows:
+        # What was asked for, and no word aside.
+        out.line("There are none.")
+        return 0
+    show_table(out, ("run", "state", "since", "process", "conversation", "title"), rows)
     if found.next is not None:
         say(messages(), "There are more: --limit shows more of them.")
     return 0

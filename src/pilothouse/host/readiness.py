@@ -40,7 +40,7 @@ class Readiness:
     async def check(self) -> None:
         """Return when something was kept; raise why nothing is."""
         if self.draining:
-            raise PilothouseError("data_locked", _DRAINING, fix="Ask another process.")
+            raise PilothouseError("stopping", _DRAINING, fix="Ask another process.")
         if why := self._working():
             raise PilothouseError("database", why, fix=_FIX)
         asking = self._asking

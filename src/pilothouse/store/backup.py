@@ -6,7 +6,6 @@ does PostgreSQL's.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -14,7 +13,7 @@ from typing import BinaryIO
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import audit, restore_rows, schema, upgrade
+from pilothouse.store import audit, restore_rows, schema, takeover, upgrade
 from pilothouse.store.database import Database
 from pilothouse.store.portable import Head, LineReader, LineWriter, compressed
 from pilothouse.store.shared_tables import QUEUE_GONE
@@ -97,9 +96,7 @@ def is_used(database: Database) -> bool:
     def query(connection: sa.Connection) -> bool:
         if upgrade.current_version(connection) is None:
             return False
-        table = schema.processes
-        seen = sa.select(table.c.id).where(table.c.seen_at > time.time() - limits.SHARED_QUIET)
-        if connection.execute(seen).first() is not None:
+        if takeover.seen_lately(connection):
             raise PilothouseError(
                 "data_locked",
                 "A Pilothouse is using this database.",

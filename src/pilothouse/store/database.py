@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shutil
 import threading
 import time
@@ -263,8 +264,7 @@ class Database:
                 raise translate(error) from error
             raise PilothouseError(
                 "database",
-                f"The database at {self.engine.url.host}:{self.engine.url.port or 5432} cannot be reached: "
-                f"{first_line(error)}",
+                f"The database at {_place(self.engine.url)} cannot be reached: {first_line(error)}",
                 fix="Check PILOTHOUSE_DATABASE_URL and that PostgreSQL runs, or unset it to use SQLite.",
             ) from error
 
@@ -289,6 +289,12 @@ class Database:
         self._readers.shutdown(wait=True)
         self.slow.close()
         self._callers.end()
+
+
+def _place(url: sa.URL) -> str:
+    """Return where a database is, as the driver finds it: what an address leaves out, the environment may say."""
+    host, port = url.host or os.environ.get("PGHOST") or "localhost", url.port or os.environ.get("PGPORT") or 5432
+    return f"{host}:{port}"
 
 
 def alchemy(connection: Connection) -> Connection:

@@ -13,8 +13,8 @@ from pilothouse.types.errors import PilothouseError
 class FolderLock:
     """An exclusive lock on a data folder, held until `release` or the end of the process."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "lock"
+    def __init__(self, folder: Path, name: str = "lock") -> None:
+        self._path = folder / name
         self._descriptor: int | None = None
 
     def acquire(self) -> None:

@@ -23,9 +23,14 @@ _END = Statement(
     "AND pid <> pg_backend_pid()"
 )
 _FORGET = Statement("DELETE FROM processes WHERE id = :process")
-_PROCESSES = Statement(
-    "SELECT id, seen_at, about FROM processes UNION SELECT DISTINCT process, 0.0, NULL FROM runs "
+# How long ago each was seen, by the clock that says when it was: the database's, where there is one elsewhere.
+_UNSAID = (
+    "UNION SELECT DISTINCT process, CAST(NULL AS double precision), NULL FROM runs "
     "WHERE status = 'running' AND process IS NOT NULL AND process NOT IN (SELECT id FROM processes)"
+)
+_PROCESSES = Statement(
+    f"SELECT id, :now - seen_at, about FROM processes {_UNSAID}",  # noqa: S608 - of our own words
+    f"SELECT id, extract(epoch FROM clock_timestamp()) - seen_at, about FROM processes {_UNSAID}",  # noqa: S608
 )
 
 
@@ -68,9 +73,16 @@ def _release(connection: Connection) -> None:
 
 def processes(connection: Connection) -> Sequence[ProcessView]:
     """Return the processes that say that they live, and those that hold runs without having said so."""
+    now = time.time()
     return [
-        ProcessView(id=key, seen_at=seen, about=about_of(about)) for key, seen, about in _PROCESSES.rows(connection, {})
+        ProcessView(id=key, seen_at=now - float(age) if age is not None else 0.0, about=about_of(about))
+        for key, age, about in _PROCESSES.rows(connection, {"now": now})
     ]
+
+
+def seen_lately(connection: Connection) -> list[str]:
+    """Return the processes that gave a sign of life a moment ago."""
+    return [one.id for one in processes(connection) if one.seen_at > time.time() - limits.SHARED_QUIET]
 
 
 def go_on_with_forgotten(connection: Connection) -> None:

@@ -32,7 +32,7 @@ class RunList(Frozen, frozen=True):
 
 
 class ProcessEntry(Frozen, frozen=True):
-    """A process in a list: what it says of itself, and when it was last heard of by its own clock."""
+    """A process in a list: what it says of itself, and when it was last heard of, by the clock of who tells it."""
 
     id: str
     seen_at: float

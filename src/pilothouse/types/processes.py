@@ -35,7 +35,7 @@ class ProcessAbout(Frozen, frozen=True):
 
 
 class ProcessView(Frozen, frozen=True):
-    """A process, and when it last gave a sign of life by its own clock; an earlier release says nothing of itself."""
+    """A process, and when it last gave a sign of life by the clock of who asks; an earlier release says no more."""
 
     id: str
     seen_at: float

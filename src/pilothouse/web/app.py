@@ -28,6 +28,9 @@ from pilothouse.web.socket import page_socket
 from pilothouse.web.streams import events_endpoint
 from pilothouse.web.terminal_socket import terminal_socket
 
+_NO_WAY_IN = (
+    "There is none: this is a worker, which has /api/health, /api/ready and /metrics only. Ask a process for the page."
+)
 _SOCKETS = {"page_socket": page_socket, "terminal_socket": terminal_socket}
 
 
@@ -40,7 +43,7 @@ def make_probes(host: HostService, access: Access, origins: Origins, metrics_tok
     app.router.redirect_slashes = False
     app.state.host = host
     app.state.access = access
-    return Guard(app, origins=origins, access=access, rules=route_rules(PROBES))
+    return Guard(app, origins=origins, access=access, rules=route_rules(PROBES), way_in=_NO_WAY_IN)
 
 
 def _metrics(token: str) -> BaseRoute:

@@ -20,6 +20,7 @@ from pilothouse.web.sessions import NOBODY, Access, Caller
 
 log = logging.getLogger(__name__)
 
+_WAY_IN = "Run `pilothouse open` for a link that signs this browser in, or send the token as a bearer token."
 _Fields = dict[str, list[str]]
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -88,8 +89,12 @@ class RouteRules(NamedTuple):
 class Guard:
     """Checks name, origin, token and size, in this order, and puts the security headers on every answer."""
 
-    def __init__(self, app: ASGIApp, *, origins: Origins, access: Access, rules: RouteRules) -> None:
+    def __init__(
+        self, app: ASGIApp, *, origins: Origins, access: Access, rules: RouteRules, way_in: str = _WAY_IN
+    ) -> None:
         self._app = app
+        # What whoever is not let in is told to do.
+        self._way_in = way_in
         self._origins = origins
         self._access = access
         self._rules = rules
@@ -203,11 +208,7 @@ class Guard:
         elif sent.cookies and sent.half:
             caller = await self._access.browser(sent.cookies, sent.half, client)
         if caller is None:
-            raise PilothouseError(
-                "unauthorized",
-                "This needs a session of this server.",
-                fix="Run `pilothouse open` for a link that signs this browser in, or send the token as a bearer token.",
-            )
+            raise PilothouseError("unauthorized", "This needs a session of this server.", fix=self._way_in)
         return caller
 
 

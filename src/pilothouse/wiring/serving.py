@@ -6,8 +6,8 @@ import asyncio
 import logging
 import os
 import secrets
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from typing import Any
 
 from pilothouse.host.address import remove_address, write_address
@@ -30,6 +30,7 @@ async def run_server(
     programs: bool = True,
 ) -> None:
     """Open a host and serve it on a bound port until a signal comes; say its address, a link and a note first."""
+    from pilothouse import __version__
     from pilothouse.secrets.redaction import keep_private
     from pilothouse.web.open_files import raise_limit
     from pilothouse.web.run import Ready, ServerOptions, serve
@@ -37,18 +38,45 @@ async def run_server(
     from pilothouse.wiring.housekeeping import giving_back
 
     def ready(now: Ready) -> None:
+        at_once = "slots as set" if slots is None else f"{slots} slots"
+        works = "no slots" if role == "web" else at_once if programs else f"{at_once}, no programs"
+        _log.info("Pilothouse %s began: role %s, %s, at %s", __version__, role, works, now.url)
         on_ready(now.url, now.link, " ".join(filter(None, (now.note, few_files, host.note))))
 
     keep_private()
     few_files = raise_limit()
-    with closing(listener), stop_on_signals() as stop:
+    with closing(listener), stop_on_signals() as stop, _folder_of_its_own():
         async with giving_back(), open_host(role=role, slots=slots, programs=programs) as host:
             # A worker has no page, so nobody signs in to it.
             door = await host.door() if host.door is not None and role != "worker" else None
             options = ServerOptions.from_environment(
                 host.home.path, ready, drain=host.drain, probes_only=role == "worker", door=door
             )
-            await serve(host.api, listener, options, stop)
+            try:
+                await serve(host.api, listener, options, stop)
+            finally:
+                _log.info("Pilothouse %s ends: role %s, at %s", __version__, role, listener.url)
+
+
+@contextmanager
+def _folder_of_its_own() -> Iterator[None]:
+    """Keep other servers off the folder where its database is elsewhere; SQLite's own lock keeps everyone off.
+
+    They would write one log, find each other's address in place of their own and take it away when they end, and share
+    caches that each believes to be its own. Commands beside a server are no harm.
+    """
+    if not os.environ.get("PILOTHOUSE_DATABASE_URL"):
+        yield
+        return
+    from pilothouse.settings.home import open_home
+    from pilothouse.store.lock import FolderLock
+
+    lock = FolderLock(open_home(None).path, "serving.lock")
+    lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def bind(

@@ -7,11 +7,9 @@ import secrets
 import time
 from functools import partial
 
-import sqlalchemy as sa
-
 from pilothouse.host.recovery import is_dead
-from pilothouse.store import schema
-from pilothouse.store.database import Database, alchemy
+from pilothouse.store.database import Database
+from pilothouse.store.takeover import seen_lately
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import JsonStore
@@ -75,7 +73,5 @@ def _opened(base: Foundation, process: str) -> SharedDoor:
 
 def _others(database: Database, process: str) -> bool:
     """Return whether another process than this and one-shot commands works with the database."""
-    table = schema.processes
-    seen = sa.select(table.c.id).where(table.c.seen_at > time.time() - limits.SHARED_QUIET)
-    ids = database.read_now(lambda connection: list(alchemy(connection).execute(seen).scalars()))
+    ids = database.read_now(seen_lately)
     return any(one != process and not one.startswith(_ONE_SHOT) and not is_dead(one) for one in ids)
