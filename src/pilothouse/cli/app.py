@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only print the link; open no browser.")]
 
 _PORT = "The port; by default 7420, or the next one that is free; of a worker 7460."
-_ROLE = (
-    "With PostgreSQL: `web` serves the page and works on nothing, `worker` works and serves no page, `all` does both."
-)
+_ROLE = "With PostgreSQL: `web` serves the page and works on nothing, `worker` works and has no page, `all` does both."
 _STATES = "Which, separated by commas: queued, running, waiting, completed, failed, cancelled, interrupted."
 _NO_PROGRAMS = "Have this worker start no local MCP servers, no commands and no terminals; workers without it do."
 _SLOTS = "How many answers this process works on at once; by default what the settings say."
