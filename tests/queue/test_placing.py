@@ -13,17 +13,19 @@ from pilothouse.types.processes import ProcessAbout
 from pilothouse.wiring.fleet import Fleet, Here
 
 
-def _fleet(here: Sequence[str] = (), folder: Path | None = None, **others: ProcessAbout) -> Fleet:
+def _fleet(
+    here: Sequence[str] = (), folder: Path | None = None, *, programs: bool = True, **others: ProcessAbout
+) -> Fleet:
     async def folder_of(_conversation_id: str) -> str | None:
         return str(folder) if folder is not None else None
 
-    async def needs_none(_conversation_id: str) -> bool:
-        return False
+    async def needs_programs(_conversation_id: str) -> bool:
+        return folder is not None
 
-    at = Here(lambda: here, folder_of, needs_none, programs=True)
     execution = SimpleNamespace(slots=4, at_work=0)
+    where = Here(lambda: here, folder_of, needs_programs, programs)
     url = "postgresql://nobody@127.0.0.1:1/none"
-    made = Fleet(url, Connections(), execution, "p_here", "worker", at)  # type: ignore[arg-type]
+    made = Fleet(url, Connections(), execution, "p_here", "worker", where)  # type: ignore[arg-type]
 
     async def beat() -> None:
         pass
@@ -33,6 +35,8 @@ def _fleet(here: Sequence[str] = (), folder: Path | None = None, **others: Proce
 
 
 WORKER = ProcessAbout(role="worker", slots=4)
+BUSY = ProcessAbout(role="worker", slots=4, at_work=2)
+WITHOUT_PROGRAMS = ProcessAbout(role="worker", slots=4, programs=False)
 WITH_TERMINAL = ProcessAbout(role="worker", slots=4, terminals=("c_one",))
 
 
@@ -52,6 +56,11 @@ WITH_TERMINAL = ProcessAbout(role="worker", slots=4, terminals=("c_one",))
         (_fleet(folder=Path("/not/there"), p_a=WORKER), (), "p_a"),
         (_fleet(folder=Path("/not/there"), p_a=WORKER), ("p_a",), None),
         (_fleet(folder=Path("/"), p_a=WORKER), (), None),
+        # No programs are started here: one that does it and has the most room goes on, if there is one.
+        (_fleet(folder=Path("/"), programs=False, p_a=BUSY, p_b=WORKER), (), "p_b"),
+        (_fleet(folder=Path("/"), programs=False, p_a=WORKER, p_b=WITH_TERMINAL), (), "p_b"),
+        (_fleet(folder=Path("/"), programs=False, p_a=WITHOUT_PROGRAMS), (), None),
+        (_fleet(programs=False, p_a=WORKER), (), None),
     ],
 )
 async def test_a_conversation_goes_on_where_its_terminal_and_folder_are(
