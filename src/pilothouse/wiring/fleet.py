@@ -101,10 +101,13 @@ class Fleet:
 
     async def _place(self, conversation_id: str, declined: Sequence[str]) -> str | None:
         """Return who must go on with a conversation: who has its terminal, or its folder if this machine does not."""
-        if self._liveness is None or not self._able(declined):
+        if self._liveness is None:
             return None
         if not self._here.programs and await self._here.needs_programs(conversation_id):
-            return await self._with_programs(conversation_id, declined)
+            # Also where nobody is known: whoever could do it may have begun a moment ago.
+            return await self._with_programs(self._liveness, conversation_id, declined)
+        if not self._able(declined):
+            return None
         folder = await self._here.folder_of(conversation_id)
         if folder is None:
             return None
@@ -119,10 +122,9 @@ class Fleet:
         # Nobody knows who has it; whoever is asked last says that it is not there.
         return next((name for name, about in able.items() if about.programs), None)
 
-    async def _with_programs(self, conversation_id: str, declined: Sequence[str]) -> str | None:
+    async def _with_programs(self, liveness: Liveness, conversation_id: str, declined: Sequence[str]) -> str | None:
         """Return who has the terminal, or else the most room of those who start programs; None where nobody does."""
-        if self._liveness is not None:
-            await self._liveness.beat()
+        await liveness.beat()
         able = [(name, about) for name, about in self._able(declined).items() if about.programs]
         able.sort(key=lambda one: (conversation_id not in one[1].terminals, one[1].at_work / one[1].slots))
         return able[0][0] if able else None
