@@ -51,6 +51,9 @@ async def test_streams_at_one_server_end_when_the_person_signs_out_at_another(
         ):
             group.create_task(reading_until_the_end(b, session, open_))
             await open_.wait()
+            # What is no session makes nobody deaf.
+            with psycopg.connect(postgres_url, autocommit=True) as connection:
+                connection.execute("""NOTIFY pilothouse_sessions, '["no session"]'""")
             out = await a.http.delete("/api/session", headers=await headers_at(a, session))
             assert out.status_code == 204
             await socket.wait_closed()

@@ -231,9 +231,8 @@ class Access:
         self._ended(digest(caller.token).hex())
 
     def _ended(self, token_hash: str) -> None:
-        key = bytes.fromhex(token_hash)
-        if key not in self._bearers:
-            self._stop(task for task, token in self._streams.items() if token == key)
+        ended = (task for task, key in self._streams.items() if key.hex() == token_hash and key not in self._bearers)
+        self._stop(ended)
 
     async def look_after(self) -> None:
         """End the streams of sessions that ended elsewhere or ran out, for as long as the server runs."""

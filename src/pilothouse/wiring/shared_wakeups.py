@@ -29,13 +29,15 @@ def share(
             each.forget()
         feed.wake_all()
 
-    wakeups = Wakeups(
-        *(url, base.connections),
-        Hearing(
-            *(woken, missed, feed.live_elsewhere, feed.kept_elsewhere, feed.read_here),
-            service.sessions.ended_elsewhere,
-        ),
+    hearing = Hearing(
+        woken=woken,
+        missed=missed,
+        live=feed.live_elsewhere,
+        kept=feed.kept_elsewhere,
+        read_here=feed.read_here,
+        signed_out=service.sessions.ended_elsewhere,
     )
+    wakeups = Wakeups(url, base.connections, hearing)
     service.sessions.tells(wakeups.signed_out)
     feed.subscribe(wakeups.heard)
     feed.subscribe_reading(wakeups.read)
