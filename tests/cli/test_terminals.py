@@ -11,7 +11,7 @@ from websockets.sync.client import connect
 from tests.cli.conftest import Script
 from tests.faults.serving import TOKEN, serving
 from tests.support.commands import pilothouse
-from tests.support.terminals import alive, gone
+from tests.support.terminals import alive, gone, wait_for_shell
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -29,6 +29,7 @@ def test_a_terminal_is_listed_recorded_and_stopped_from_the_command_line(home: P
         address = f"ws://127.0.0.1:{server.port}/api/conversations/{conversation}/terminal/socket"
         with connect(address, additional_headers={"Authorization": f"Bearer {TOKEN}"}, proxy=None) as window:
             window.send(json.dumps({"type": "open", "columns": 80, "rows": 24, "from": 0}))
+            wait_for_shell(window)
             window.send(json.dumps({"type": "input", "data": "echo on-ta''pe; sleep 90488901\r"}))
             until(lambda: alive("90488901"), "the command")
         listed = pilothouse(home, "terminal", "list", conversation)

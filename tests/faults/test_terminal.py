@@ -16,7 +16,7 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.faults.serving import TOKEN, Server, serving
-from tests.support.terminals import alive, gone
+from tests.support.terminals import alive, gone, wait_for_shell
 from tests.support.waiting import until
 
 MARK = "90477"
@@ -55,6 +55,7 @@ def busy(server: Server, folder: Path, script: Path) -> Iterator[str]:
     address = f"ws://127.0.0.1:{server.port}{path}/socket"
     with connect(address, additional_headers={"Authorization": f"Bearer {TOKEN}"}, proxy=None) as window:
         window.send(json.dumps({"type": "open", "columns": 80, "rows": 24, "from": 0}))
+        wait_for_shell(window)
         window.send(json.dumps({"type": "input", "data": f"setsid sleep {MARK}4 &\r"}))
         until(lambda: all(alive(f"{MARK}{each}") for each in "1234"), "all four to run")
         yield path

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import psutil
+from websockets.sync.client import ClientConnection
 
 from pilothouse.permissions.protected import Protected
 from pilothouse.settings.home import open_home
@@ -24,7 +25,7 @@ from pilothouse.tools.terminal_operations import terminal_operations
 from pilothouse.types.terminals import SandboxKind, TerminalSettings
 from tests.support.files import FileCalls
 from tests.support.records import a_conversation, a_posting
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 KINDS: tuple[SandboxKind, ...] = ("bubblewrap", "landlock", "none")
 HOLDING: tuple[SandboxKind, ...] = ("bubblewrap", "landlock")
@@ -117,3 +118,9 @@ def gone(mark: str) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def wait_for_shell(window: ClientConnection) -> None:
+    """Wait for the first bytes of a terminal, which are the shell's: what is typed before them it may throw away."""
+    while not isinstance(window.recv(PATIENCE), bytes):
+        pass
