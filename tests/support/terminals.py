@@ -23,6 +23,7 @@ from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.tools.terminal.terminals import Terminals
 from pilothouse.tools.terminal_operations import terminal_operations
 from pilothouse.types.terminals import SandboxKind, TerminalSettings
+from tests.support import forked
 from tests.support.files import FileCalls
 from tests.support.records import a_conversation, a_posting
 from tests.support.waiting import PATIENCE, eventually
@@ -105,7 +106,7 @@ def alive(mark: str) -> list[int]:
 def _is_anothers(process: psutil.Process) -> bool:
     """Return whether another run of tests started it; an orphan may be ours."""
     parents = process.parents()
-    if any(parent.pid == os.getpid() for parent in parents):
+    if {os.getpid(), *forked.origins()} & {parent.pid for parent in parents}:
         return False
     return any("pytest" in word or "execnet" in word for parent in parents for word in parent.cmdline())
 
