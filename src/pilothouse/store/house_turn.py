@@ -39,22 +39,30 @@ class SharedHouseTurn:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._holder = new_id("p")
-        self._mine = False
+        # The last attempt to take or keep the turn.
+        self._taking: asyncio.Future[bool] | None = None
         self._asked = float("-inf")
-        # One asks at a time, and the others hear what it was told.
+        # One asks at a time, and the others use its answer.
         self._asking = asyncio.Lock()
 
     async def is_mine(self) -> bool:
         async with self._asking:
             if time.monotonic() - self._asked >= limits.HOUSE_LOOK:
-                # What cannot be asked for is nobody's.
-                self._mine = False
-                values = {"holder": self._holder, "held": limits.HOUSE_HELD}
-                self._mine = await self._database.write(
-                    lambda connection: alchemy(connection).execute(_TAKEN, values).first() is not None, promised=False
-                )
+                # The write goes on when its caller is cancelled, and may take the turn: `give_back` waits for it.
+                if self._taking is None or self._taking.done():
+                    self._taking = asyncio.ensure_future(self._take())
+                await asyncio.shield(self._taking)
                 self._asked = time.monotonic()
-            return self._mine
+            return self._is_taken()
+
+    async def _take(self) -> bool:
+        values = {"holder": self._holder, "held": limits.HOUSE_HELD}
+        return await self._database.write(
+            lambda connection: alchemy(connection).execute(_TAKEN, values).first() is not None, promised=False
+        )
+
+    def _is_taken(self) -> bool:
+        return self._taking is not None and self._taking.result()
 
     async def is_due(self) -> bool:
         age = await self._database.look(lambda connection: alchemy(connection).execute(_AGE).scalar_one_or_none())
@@ -64,6 +72,8 @@ class SharedHouseTurn:
         await self._database.write(lambda connection: alchemy(connection).execute(_TIDIED) and None)
 
     async def give_back(self) -> None:
-        if self._mine:
+        if self._taking is not None:
+            await asyncio.wait([self._taking])
+        if self._is_taken():
             values = {"holder": self._holder}
             await self._database.write(lambda connection: alchemy(connection).execute(_GIVEN_BACK, values) and None)
