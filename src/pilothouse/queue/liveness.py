@@ -36,6 +36,10 @@ _OTHERS = (
 )
 
 
+# So many looks at the least show the same sign before a process is taken for dead.
+LOOKS = 3
+
+
 class Survivors(msgspec.Struct, frozen=True):
     """What is done about the dead: how one is known for certain, what becomes of its runs, and who goes on."""
 
@@ -65,8 +69,10 @@ class Liveness:
         self._survivors = survivors
         self._connection: psycopg.AsyncConnection[Any] | None = None
         self._task: asyncio.Task[None] | None = None
-        # What was seen of others, and since when it has been the same by our own clock.
+        self._looking: asyncio.Task[None] | None = None
+        # What was seen of others, and for how long it has been the same by our own clock.
         self._signs: dict[str, tuple[float | None, float]] = {}
+        self._looked_at = time.monotonic()
         self._forgotten_at = 0.0
         # What the others said of themselves, at the last look.
         self.others: Mapping[str, ProcessAbout] = {}
@@ -82,9 +88,10 @@ class Liveness:
 
     async def end(self) -> None:
         """Say that this process has ended."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        for task in (self._task, self._looking):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])
         if self._connection is not None:
             with contextlib.suppress(psycopg.Error, OSError):
                 await self._connection.close()
@@ -97,11 +104,20 @@ class Liveness:
                 # Bounded: a line that is half open says nothing for as long as the system likes.
                 async with asyncio.timeout(limits.LEASE_DEAD):
                     others = await self.beat()
-                await self._look(others)
             except (psycopg.Error, OSError, PilothouseError) as error:
                 _log.warning("no sign of life could be given: %s", type(error).__name__)
                 await self._drop()
+            else:
+                # Beside it: whoever takes over much is busy for a while, and lives.
+                if self._looking is None or self._looking.done():
+                    self._looking = asyncio.create_task(self._look_after(others), name="looking after others")
             await asyncio.sleep(limits.LEASE_RENEW)
+
+    async def _look_after(self, others: Mapping[str, float | None]) -> None:
+        try:
+            await self._look(others)
+        except (psycopg.Error, OSError, PilothouseError) as error:
+            _log.warning("others were not looked after: %s", type(error).__name__)
 
     async def _drop(self) -> None:
         if self._connection is not None:
@@ -142,11 +158,15 @@ class Liveness:
     def _still(self, signs: Mapping[str, float | None]) -> set[str]:
         """Return who has shown the same sign for LEASE_DEAD seconds of our own time.
 
-        The signs are times by others' clocks, which jump and disagree; only that they change tells of life.
+        The signs are times by others' clocks, which jump and disagree; only that they change tells of life. Whoever was
+        held up between two looks has seen nothing meanwhile: on a machine that has much else to do, so were the others.
         """
         now = time.monotonic()
+        passed = min(now - self._looked_at, limits.LEASE_DEAD / LOOKS)
+        self._looked_at = now
         before = self._signs
         self._signs = {
-            key: before[key] if key in before and before[key][0] == sign else (sign, now) for key, sign in signs.items()
+            key: (sign, before[key][1] + passed if key in before and before[key][0] == sign else 0.0)
+            for key, sign in signs.items()
         }
-        return {key for key, (_, since) in self._signs.items() if now - since >= limits.LEASE_DEAD}
+        return {key for key, (_, quiet) in self._signs.items() if quiet >= limits.LEASE_DEAD}
