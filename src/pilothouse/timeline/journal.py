@@ -319,6 +319,8 @@ class RunJournal:
                 if error.code == "stale_run":
                     self._on_stale()
                 if error.code not in PASSING:
+                    # It has answered: nobody else may have anything to save for a while, and hear that it does.
+                    store_is_well(self._feed)
                     raise
                 await wait_for_store(self._feed, error)
                 done = await patiently(self._feed, lambda: self._find(events))
