@@ -212,9 +212,14 @@ class LocalCopy:
 
         return self.work(look)
 
-    def note(self, registry: str, **changes: str | float) -> None:
-        """Write down how the copy of a registry stands."""
-        self.work(lambda connection: _note(connection, registry, changes))
+    def note(self, registry: str, *, url: str = "", **changes: str | float) -> None:
+        """Write down how the copy of a registry stands, unless it has moved from this address."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            if not _has_moved(connection, registry, url):
+                _note(connection, registry, changes)
+
+        self.work(write)
 
     def drop(self, registry: str) -> None:
         """Forget a registry and everything of it."""
@@ -236,12 +241,18 @@ class LocalCopy:
         registry: str,
         entries: Iterable[Entry],
         *,
+        url: str = "",
         asked: str = "",
         changes: Mapping[str, str | float] | None = None,
     ) -> int:
-        """Put entries in, in place of those of the same name, with what else is to be noted; return how many."""
+        """Put entries in, in place of those of the same name, with what else is to be noted; return how many.
+
+        What came from an address that the registry has left is dropped.
+        """
 
         def put(connection: sqlite3.Connection) -> int:
+            if _has_moved(connection, registry, url):
+                return 0
             now, count = time.time(), 0
             room = limits.REGISTRY_ENTRIES - _state(connection, registry).servers
             for entry in entries:
@@ -291,10 +302,12 @@ class LocalCopy:
 
         self.work(put)
 
-    def drop_unseen(self, registry: str, before: float) -> None:
-        """Drop what a look at all of a registry did not find any more."""
+    def drop_unseen(self, registry: str, before: float, *, url: str = "") -> None:
+        """Drop what a look at all of a registry at this address did not find any more."""
 
         def drop(connection: sqlite3.Connection) -> None:
+            if _has_moved(connection, registry, url):
+                return
             gone = connection.execute(
                 "SELECT id FROM server WHERE registry = ? AND seen_at < ?", (registry, before)
             ).fetchall()
@@ -327,6 +340,12 @@ def _noted(connection: sqlite3.Connection, registry: str) -> State:
         (registry,),
     ).fetchone()
     return State(**dict(zip(State.__struct_fields__, row, strict=True))) if row else State()
+
+
+def _has_moved(connection: sqlite3.Connection, registry: str, url: str) -> bool:
+    """Return whether a registry is at another address than this by now; of no address nothing is asked."""
+    row = connection.execute("SELECT url FROM registry WHERE id = ?", (registry,)).fetchone()
+    return bool(url) and (row is None or row[0] != url)
 
 
 def _note(connection: sqlite3.Connection, registry: str, changes: Mapping[str, str | float]) -> None:

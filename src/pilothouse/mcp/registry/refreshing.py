@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from pilothouse.mcp.registry.asking import RegistryTrouble
+from pilothouse.mcp.registry.book import Registry
 from pilothouse.mcp.registry.clients import OfficialClient, Page
 from pilothouse.mcp.registry.local_copy import LocalCopy, State
 from pilothouse.types import limits
@@ -25,9 +26,10 @@ def is_due(state: State, now: float) -> bool:
 class Refresh:
     """One pass over a registry: all of it, or what changed since the last one."""
 
-    def __init__(self, copy: LocalCopy, registry: str, client: OfficialClient, state: State) -> None:
+    def __init__(self, copy: LocalCopy, registry: Registry, client: OfficialClient, state: State) -> None:
         self._copy = copy
-        self._registry = registry
+        self._registry = registry.id
+        self._url = registry.url
         self._client = client
         self._state = _begun(state, time.time())
         self._pauses = 0
@@ -80,16 +82,17 @@ class Refresh:
             "began": state.began,
             "clock": clock,
         }
-        await asyncio.to_thread(self._copy.keep, self._registry, page.entries, changes=changes)
+        await asyncio.to_thread(self._copy.keep, self._registry, page.entries, url=self._url, changes=changes)
 
     async def _finish(self) -> None:
         state, now = self._state, time.time()
         if not state.since:
-            await asyncio.to_thread(self._copy.drop_unseen, self._registry, state.began)
+            await asyncio.to_thread(self._copy.drop_unseen, self._registry, state.began, url=self._url)
         full = {"full_at": now} if not state.since else {}
         await asyncio.to_thread(
             self._copy.note,
             self._registry,
+            url=self._url,
             cursor="",
             problem="",
             rest_until=0.0,
@@ -101,7 +104,7 @@ class Refresh:
     async def _note_trouble(self, trouble: RegistryTrouble) -> None:
         # What a cursor meant is not known any more: the next pass begins anew.
         lost = {"cursor": ""} if trouble.why in ("odd", "absent") else {}
-        await asyncio.to_thread(self._copy.note, self._registry, **noted(trouble), **lost)
+        await asyncio.to_thread(self._copy.note, self._registry, url=self._url, **noted(trouble), **lost)
 
 
 def noted(trouble: RegistryTrouble) -> dict[str, str | float]:
