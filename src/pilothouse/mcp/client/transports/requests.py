@@ -127,11 +127,15 @@ class HttpChannel(RemoteChannel):
         tasks = self._take_tasks()
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if requests is not None:
-            await self._say_goodbye(requests)
-            await requests.aclose()
-        self._end(None)
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+            if requests is not None:
+                await self._say_goodbye(requests)
+        finally:
+            # Whoever cannot wait for the goodbye leaves no connection behind.
+            if requests is not None:
+                await requests.aclose()
+            self._end(None)
 
     async def _say_goodbye(self, requests: Requests) -> None:
         """Tell the server that this is the end, where the transport has words for it."""
