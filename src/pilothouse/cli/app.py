@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
-from typer.core import TyperGroup
 from typer.exceptions import TyperException
-from typer.main import get_group
+from typer.main import get_command
 
 from pilothouse import __version__
 from pilothouse.cli.command import leave, perform
+from pilothouse.cli.groups import GROUPS, LateGroup
 from pilothouse.cli.options import AsJson, Replace, command, given, new_app
 from pilothouse.cli.terminal import cannot_print, silence
 from pilothouse.types import limits
@@ -46,7 +46,7 @@ def perform_typed(arguments: Sequence[str]) -> NoReturn:
 def _perform(arguments: Sequence[str]) -> int:
     try:
         # A command leaves by itself; only help and the version come back here.
-        return int(app([*arguments], prog_name="pilothouse", standalone_mode=False) or 0)
+        return int(_commands()([*arguments], prog_name="pilothouse", standalone_mode=False) or 0)
     except TyperException as error:
         context = getattr(error, "ctx", None)
         path = "pilothouse" if context is None else context.command_path
@@ -57,6 +57,12 @@ def _perform(arguments: Sequence[str]) -> int:
         # A command has told its own failures; this is about printing help.
         silence(sys.stdout)
         raise cannot_print(error) from None
+
+
+@cache
+def _commands() -> Callable[..., Any]:
+    """Return what reads the arguments, made once: that takes as long as a small command's own work."""
+    return get_command(app)
 
 
 def _in_a_sentence(said: str) -> str:
@@ -463,38 +469,5 @@ async def doctor(json: AsJson = False) -> int:
     return await doctor(as_json=json)
 
 
-# Each is a module of its own, imported when one of its commands is wanted.
-GROUPS = {
-    "models": ("models", "List, add, edit, remove and test models."),
-    "mcp": ("mcp", "Add MCP servers, look at them, and use their tools."),
-    "conversations": ("conversations", "List, show, search, export and import conversations."),
-    "memory": ("memories", "List, search, add, edit and forget memories."),
-    "documents": ("documents", "Add, list, search, show and remove documents."),
-    "terminal": ("terminals", "See and stop what runs in a conversation's terminal."),
-    "topic": ("topics", "List, make, rename and remove topics."),
-    "prompt": ("prompts", "List and show your prompts, and find their files."),
-    "policy": ("policy", "List, add, remove and try rules about what may be done."),
-    "grants": ("grants", "List, give and withdraw what is allowed for a while."),
-    "audit": ("audit", "Export the record of what was done, and verify it."),
-    "plugins": ("plugins", "List installed plugins; enable and disable them."),
-    "web": ("web", "Set up who searches the web and makes pictures."),
-}
-
-
-class _Group(TyperGroup):
-    def list_commands(self, ctx: Any) -> list[str]:
-        self._load()
-        return super().list_commands(ctx)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        self._load()
-        return super().get_command(ctx, cmd_name)
-
-    def _load(self) -> None:
-        if not self.commands:
-            module, _help = GROUPS[str(self.name)]
-            self.commands.update(get_group(import_module(f"pilothouse.cli.{module}").app).commands)
-
-
 for _name, (_module, _help) in GROUPS.items():
-    app.add_typer(new_app(_help, cls=_Group), name=_name)
+    app.add_typer(new_app(_help, cls=LateGroup), name=_name)

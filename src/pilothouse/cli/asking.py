@@ -14,7 +14,7 @@ import msgspec
 
 from pilothouse.cli import garbage, questions
 from pilothouse.cli.approval_keys import ALL
-from pilothouse.cli.command import CANCELLED, CUT
+from pilothouse.cli.command import CANCELLED, CUT, handling
 from pilothouse.cli.prompting import someone_is_there
 from pilothouse.cli.servers import find
 from pilothouse.cli.terminal import Terminal, messages, output, plain_json
@@ -240,12 +240,8 @@ def _cancelling(api: ClientApi, following: Following) -> Iterator[list[int]]:
         signals.append(number)
         loop.call_soon_threadsafe(lambda: tasks.add(asyncio.create_task(cancel())))
 
-    before = {number: signal.signal(number, handle) for number in _ENDING}
-    try:
+    with handling(_ENDING, handle):
         yield signals
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _way_on(run: Run) -> str:

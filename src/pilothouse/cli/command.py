@@ -8,7 +8,9 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from types import FrameType
 from typing import NoReturn
 
 from pilothouse.cli.terminal import messages, silence
@@ -46,6 +48,23 @@ def leave(work: Callable[[], int]) -> NoReturn:
         code = complain(_NOWHERE) if _is_nowhere() else _unexpected(error)
     # Threads of a keyring or a database that hangs must not keep a finished command.
     sys.exit(code)
+
+
+@contextlib.contextmanager
+def handling(numbers: Sequence[int], handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Let signals be handled this way for a while.
+
+    Only the main thread gets any: a command that another program runs beside it leaves them to that program.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -48,11 +48,12 @@ def new_session(commands: Mapping[str, str], values: Mapping[str, Values]) -> Pr
 
 async def read_message(session: PromptSession[str], begun: str = "") -> str | None:
     """Return a line, None when the person leaves or the program is told to end; it may have begun with some words."""
-    from pilothouse.wiring import unless_stopped
+    from pilothouse.wiring import stop_on_signals, unless_stopped
 
     typing = asyncio.ensure_future(_line(session, begun))
-    if await unless_stopped(typing):
-        return typing.result()
+    with stop_on_signals() as stop:
+        if await unless_stopped(typing, stop):
+            return typing.result()
     # The terminal is as it was before anything else is said.
     await asyncio.wait([typing])
     return None

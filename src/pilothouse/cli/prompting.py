@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from pilothouse.cli.command import handling
 from pilothouse.cli.terminal import Terminal
 from pilothouse.types.errors import PilothouseError
 
@@ -147,8 +148,5 @@ def _unseen(prompt: str) -> str:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Let Ctrl-C end a reading that holds the event loop up, which would hear of it only afterwards."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
+    with handling((signal.SIGINT,), signal.default_int_handler):
         yield
-    finally:
-        signal.signal(signal.SIGINT, before)

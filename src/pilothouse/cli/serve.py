@@ -20,7 +20,7 @@ from pilothouse.types.address import ServerAddress
 from pilothouse.types.errors import PilothouseError
 
 if TYPE_CHECKING:
-    from pilothouse.wiring import Role
+    from pilothouse.wiring import Role, Stop
 
 # A browser that runs already takes the link within this; the command then ends without it.
 _BROWSER_START = 5.0
@@ -58,25 +58,34 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
 async def serve(options: ServeOptions) -> int:
     """Serve until told to stop, which is not a failure; beside a server, show the way to that one."""
     _check_role(options)
-    if os.environ.get("PILOTHOUSE_DATABASE_URL"):
-        # Several may share it.
-        await _serve_here(options, None)
-        return 0
+    from pilothouse.wiring import stop_on_signals
+
+    with stop_on_signals() as stop:
+        if os.environ.get("PILOTHOUSE_DATABASE_URL"):
+            # Several may share it.
+            await _serve_here(options, None, stop)
+        else:
+            await _serve_folder(options, stop)
+    return 0
+
+
+async def _serve_folder(options: ServeOptions, stop: Stop) -> None:
+    """Serve the data folder, which one process has at a time, once nobody else has it."""
     before: ServerAddress | None = None
     end, quiet_until = (time.monotonic() + each for each in (limits.FOLDER_PATIENCE, limits.FOLDER_QUIET))
     from pilothouse.wiring import unless_stopped
 
-    while True:
+    while not stop.is_set():
         waiting = asyncio.ensure_future(_let_go_first(options, before))
-        if not await unless_stopped(waiting):
-            return 0
+        if not await unless_stopped(waiting, stop):
+            return
         if (other := waiting.result()) is not None:
             if other.kind == "server":
-                return 0
+                return
             before, now = other, time.monotonic()
             end, quiet_until = now + limits.FOLDER_PATIENCE, now + limits.FOLDER_QUIET
         try:
-            await _serve_here(options, before)
+            await _serve_here(options, before, stop)
         except PilothouseError as error:
             passing = _by_another(error)
             if passing.code != "data_locked" or time.monotonic() > end:
@@ -85,9 +94,9 @@ async def serve(options: ServeOptions) -> int:
             if time.monotonic() > quiet_until:
                 quiet_until = end
                 say(messages(), f"{passing.message} Waiting until it ends, {limits.FOLDER_PATIENCE:.0f} s at most.")
-            await asyncio.sleep(limits.FOLDER_RETRY)
+            await unless_stopped(asyncio.ensure_future(asyncio.sleep(limits.FOLDER_RETRY)), stop)
         else:
-            return 0
+            return
 
 
 def _check_role(options: ServeOptions) -> None:
@@ -153,7 +162,7 @@ async def _show_the_other(options: ServeOptions, before: ServerAddress | None) -
         return other
 
 
-async def _serve_here(options: ServeOptions, before: ServerAddress | None) -> None:
+async def _serve_here(options: ServeOptions, before: ServerAddress | None, stop: Stop) -> None:
     from pilothouse.wiring import bind, run_server
 
     def ready(url: str, link: str, note: str) -> None:
@@ -181,7 +190,7 @@ async def _serve_here(options: ServeOptions, before: ServerAddress | None) -> No
     )
     if listener.exposed and listener.tls is None:
         say(messages(), PLAIN_HTTP)
-    await run_server(listener, ready, role=role, slots=options.slots, programs=options.programs)
+    await run_server(listener, ready, stop, role=role, slots=options.slots, programs=options.programs)
 
 
 def _say_where(url: str, link: str, *, browser: bool) -> None:

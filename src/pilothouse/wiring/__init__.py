@@ -1,5 +1,6 @@
 """Puts the parts together: the only place that knows them all."""
 
+from pilothouse.web.signals import Stop, stop_on_signals
 from pilothouse.wiring.host import OpenHost, Role, open_host
 from pilothouse.wiring.serving import (
     bind,
@@ -15,6 +16,7 @@ from pilothouse.wiring.serving import (
 __all__ = [
     "OpenHost",
     "Role",
+    "Stop",
     "bind",
     "embedded_is_installed",
     "folder_holder",
@@ -22,6 +24,7 @@ __all__ = [
     "page_is_built",
     "receiving",
     "run_server",
+    "stop_on_signals",
     "unless_stopped",
     "unreachable",
 ]

@@ -24,17 +24,17 @@ _log = logging.getLogger(__name__)
 async def run_server(
     listener: Listener,
     on_ready: Callable[[str, str, str], None],
+    stop: Stop,
     *,
     role: Role = "server",
     slots: int | None = None,
     programs: bool = True,
 ) -> None:
-    """Open a host and serve it on a bound port until a signal comes; say its address, a link and a note first."""
+    """Open a host and serve it on a bound port until it is told to stop; say its address, a link and a note first."""
     from pilothouse import __version__
     from pilothouse.secrets.redaction import keep_private
     from pilothouse.web.open_files import raise_limit
     from pilothouse.web.run import Ready, ServerOptions, serve
-    from pilothouse.web.signals import stop_on_signals
     from pilothouse.wiring.housekeeping import giving_back
 
     def ready(now: Ready) -> None:
@@ -45,7 +45,7 @@ async def run_server(
 
     keep_private()
     few_files = raise_limit()
-    with closing(listener), stop_on_signals() as stop, _folder_of_its_own():
+    with closing(listener), _folder_of_its_own():
         async with giving_back(), open_host(role=role, slots=slots, programs=programs) as host:
             # A worker has no page, so nobody signs in to it.
             door = await host.door() if host.door is not None and role != "worker" else None
@@ -120,15 +120,12 @@ async def unreachable(url: str) -> str:
     return error.why if error is not None else ""
 
 
-async def unless_stopped(work: asyncio.Future[Any]) -> bool:
-    """Wait for some work and return True, or give it up and return False when a signal ends the program."""
-    from pilothouse.web.signals import stop_on_signals
-
-    with stop_on_signals() as stop:
-        stopping = asyncio.ensure_future(stop.wait())
-        await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        for one in (work, stopping):
-            one.cancel()
+async def unless_stopped(work: asyncio.Future[Any], stop: Stop) -> bool:
+    """Wait for some work and return True, or give it up and return False when the program is told to stop."""
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    for one in (work, stopping):
+        one.cancel()
     return work.done() and not work.cancelled()
 
 
