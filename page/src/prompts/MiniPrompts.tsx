@@ -17,8 +17,9 @@ function Switches() {
   // One whose file is gone can still be switched off.
   const lost = prompts.length ? on.filter((name) => !known.has(name)) : [];
   const turn = (name: string, isOn: boolean) => {
-    const miniPrompts = isOn ? [...on, name] : on.filter((each) => each !== name);
-    changeSettings({ miniPrompts }).catch(tell);
+    // Of what is on when this change is made: the one before it may be on its way.
+    const change = (now: readonly string[]) => [...now.filter((each) => each !== name), ...(isOn ? [name] : [])];
+    changeSettings(({ miniPrompts }) => ({ miniPrompts: change(miniPrompts) })).catch(tell);
   };
   return (
     <div className={classes.menu}>

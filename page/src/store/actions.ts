@@ -39,12 +39,14 @@ let settling: Promise<unknown> = Promise.resolve();
 
 /** Change settings of a conversation, or, for null, of the one that the next message starts. */
 export async function changeSettings(
-  change: Partial<ConversationSettings>,
+  change: Partial<ConversationSettings> | ((now: ConversationSettings) => Partial<ConversationSettings>),
   id: string | null = currentConversation(),
 ): Promise<void> {
-  if (id === null) return setState((now) => ({ chosen: { ...now.chosen, ...change } }));
+  const changes = typeof change === "function" ? change : () => change;
+  if (id === null) return setState((now) => ({ chosen: { ...now.chosen, ...changes(settingsNow(now)) } }));
   const changed = settling.then(async () => {
-    show(await api.changeSettings(id, { ...(await settingsOf(id)), ...change }));
+    const now = await settingsOf(id);
+    show(await api.changeSettings(id, { ...now, ...changes(now) }));
   });
   settling = changed.catch(() => undefined);
   return changed;
