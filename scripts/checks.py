@@ -1,4 +1,4 @@
-"""Runs the checks and tests one after the other, says how long each took, and counts what passed."""
+"""Runs the checks and tests, and prints what each took and how many passed."""
 
 from __future__ import annotations
 
@@ -9,50 +9,33 @@ import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts import foreign, page_build  # noqa: E402
-from tests.support import chromium, synced  # noqa: E402  the tests' own search, so that both look in the same places
+from scripts import foreign, page_build, stage_report  # noqa: E402
+from scripts.lanes import Stage, run, run_lanes, say  # noqa: E402
+from scripts.stage_report import Outcome  # noqa: E402
+from tests.faults import unsynced_disk  # noqa: E402  the tests' own search, so that both look in the same places
+from tests.support import chromium, sampling  # noqa: E402
 
 PYTHON = ROOT / ".venv" / "bin" / "python"
 REPORTS = ROOT / ".cache" / "reports"
-# The suites that drive whole processes; each runs by itself so that its timing is its own.
+# The suites that drive whole processes.
 HEAVY = ("conformance", "wires", "behaviour", "adversarial", "faults", "browser")
 # The suites that talk to programs which are not ours.
 FOREIGN = ("conformance", "wires", "behaviour", "browser", "mcp")
 TYPED = ("src", "tests", "bench", "scripts", "hatch_build.py")
-WORKERS = ("-n", "2", "--dist", "loadfile")
-# More than two cores can do at once: many of these tests wait for a process, a line or a clock.
-MORE_WORKERS = ("-n", "4", "--dist", "loadfile")
-# Among these are some that measure the processor's time: one worker more than there are cores does them no harm.
-MEASURING_WORKERS = ("-n", "3", "--dist", "loadfile")
-# Most of these wait for a process to be taken for dead, or for a clock. Each worker takes the next one when it is free:
-# their order is made for that.
-WAITING_WORKERS = ("-n", "6", "--dist", "load", "--maxschedchunk", "1")
-# Each of these waits for a program that judges us, and none for another test.
-JUDGED_WORKERS = ("-n", "3", "--dist", "load", "--maxschedchunk", "1")
-# So many failures of a suite are tried once more, by themselves: with more of them something is broken.
+# One more than a small machine has cores: many tests wait for a process or a line.
+WORKERS = ("-n", "3", "--dist", "loadfile")
+FEW_WORKERS = ("-n", "2", "--dist", "loadfile")
+# Most of these wait for a process to be taken for dead. Each worker takes the next test when it is free: the order is
+# made for that.
+WAITING_WORKERS = ("-n", "4", "--dist", "load", "--maxschedchunk", "1")
+# Up to this many failures of a suite are tried once more, by themselves; with more, something is broken.
 FEW = 3
-
-
-class Outcome(NamedTuple):
-    """How a stage ended, and how many cores of the machine were busy meanwhile."""
-
-    name: str
-    seconds: float
-    cores: float
-    good: bool
-
-
-def run(*command: str | Path) -> bool:
-    """Run a command in the repository and return whether it succeeded."""
-    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
 def tool(name: str, *arguments: str) -> bool:
@@ -70,52 +53,33 @@ def page_types() -> bool:
     return page("run", "--silent", "check")
 
 
+def page_tests() -> bool:
+    """Run the page's own tests and keep their counts."""
+    kept = ("--reporter=default", "--reporter=junit", f"--outputFile.junit={REPORTS / 'page tests.xml'}")
+    return page("run", "--silent", "test", "--", *kept)
+
+
 def changed_page() -> bool:
     """Build the page if its sources changed, once their types are right."""
     return (page_build.is_built() or page_types()) and page()
 
 
-def beside(name: str, *command: str | Path) -> tuple[str, Callable[[], bool]]:
-    """Start a command that takes one core, or waits; return the stage that waits for it, and repeats its complaints."""
-    words = REPORTS / f"{name}.txt"
-    with words.open("wb") as sink:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=sink, stderr=subprocess.STDOUT)
-
-    def stage() -> bool:
-        good = process.wait() == 0
-        if not good:
-            print(words.read_text(encoding="utf-8", errors="replace"))
-        return good
-
-    return name, stage
-
-
 def pytest(name: str, *arguments: str) -> bool:
-    """Run a suite and keep its counts; a suite without a test is no success.
+    """Run a suite and keep its report; a suite without a test has failed.
 
-    Who fails beside others and passes alone is told at the end as unsteady, which helps to find why. It has failed.
+    A test that fails beside others and passes alone is named at the end as unsteady. It has failed all the same.
     """
     report = REPORTS / f"{name}.xml"
     order = ("pytest", "-q", "-o", f"cache_dir={REPORTS / name}", *arguments)
     if tool(*order, f"--junit-xml={report}"):
         return True
-    failed = failures(report)
+    failed = [case.name for case in stage_report.cases(report) if case.state == "failed"]
     if not 0 < len(failed) <= FEW:
         return False
-    print(f"\n== {name}: {len(failed)} once more, alone", flush=True)
+    say(f"\n== {name}: {len(failed)} once more, by themselves")
     if tool(*order, "-n", "0", "--last-failed", "--last-failed-no-failures=none"):
         (REPORTS / f"{name}.unsteady").write_text("\n".join(failed))
     return False
-
-
-def failures(report: Path) -> list[str]:
-    """Return the tests that a suite's report names as failed."""
-    cases = ET.parse(report).getroot().iter("testcase") if report.exists() else ()
-    return [
-        f"{case.get('classname')}::{case.get('name')}"
-        for case in cases
-        if case.find("failure") is not None or case.find("error") is not None
-    ]
 
 
 def unsteady() -> list[str]:
@@ -127,9 +91,9 @@ def unsteady() -> list[str]:
 SEVERAL = tuple(f"tests/faults/test_{name}.py" for name in ("fleet", "fleet_work", "fleet_chance", "rolling_upgrade"))
 
 
-def suite(name: str, *arguments: str) -> tuple[str, Callable[[], bool]]:
+def suite(name: str, *arguments: str, after: tuple[str, ...] = ()) -> Stage:
     """Return the stage for one of the heavy suites."""
-    return name, lambda: pytest(name, f"tests/{name}", *arguments)
+    return Stage(name, lambda: pytest(name, f"tests/{name}", *arguments), after)
 
 
 def from_debian(*packages: str) -> None:
@@ -152,9 +116,9 @@ def compiler_is_there() -> bool:
         if get is not None:
             get()
         with tempfile.TemporaryDirectory() as folder:
-            if synced.compiles(Path(folder)):
+            if unsynced_disk.compile_library(Path(folder)):
                 return True
-    print(synced.MISSING, file=sys.stderr)
+    say(unsynced_disk.MISSING)
     return False
 
 
@@ -177,88 +141,72 @@ def browser_is_there() -> bool:
             continue
         if run(found, "--version"):
             return True
-    print(chromium.MISSING, file=sys.stderr)
+    say(chromium.MISSING)
     return False
 
 
-def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
-    """Return what to run, the quickest to fail first; some of it has begun."""
+def lanes(fast: bool, long: bool) -> list[list[Stage]]:
+    """Return what to run: lanes side by side.
+
+    A long run takes all cases of what others take a sample of (tests/support/sampling.py), and all changes of the code.
+    """
+    if long:
+        os.environ[sampling.LONG] = "1"
     units = ["tests", *(f"--ignore=tests/{name}" for name in HEAVY)]
-    types = beside("types", PYTHON, "-m", "mypy", *(name for name in TYPED if (ROOT / name).exists()))
-    checks: list[tuple[str, Callable[[], bool]]] = [
-        ("lint", lambda: tool("ruff", "check", "--quiet")),
-        ("format", lambda: tool("ruff", "format", "--check", "--quiet")),
+    typed = [name for name in TYPED if (ROOT / name).exists()]
+    types = Stage("types", lambda: tool("mypy", *typed))
+    checks = [
+        Stage("lint", lambda: tool("ruff", "check", "--quiet")),
+        Stage("format", lambda: tool("ruff", "format", "--check", "--quiet")),
     ]
     if fast:
-        unit = ("unit", lambda: pytest("unit", "-m", "not slow", *units, *MORE_WORKERS))
-        return [*checks, ("page", changed_page), types, unit]
-    # What pytest makes of the tests before it runs them is kept, and each of its workers need not make it again.
-    collection = beside("collection", PYTHON, "-m", "pytest", "-qqq", "--collect-only")
-    others = beside("servers of others", PYTHON, foreign.__file__)
-    return [
+        unit = Stage("unit", lambda: pytest("unit", "-m", "not slow", *units, *WORKERS))
+        return [[*checks, Stage("page", changed_page), unit], [types]]
+    foreign_servers = "servers of others"
+    working = [
         *checks,
-        ("page", page),
-        types,
-        collection,
-        ("page types", page_types),
-        ("page tests", lambda: page("run", "--silent", "test")),
-        ("chromium", browser_is_there),
-        ("compiler", compiler_is_there),
-        others,
-        ("unit", lambda: pytest("unit", *units, *MORE_WORKERS)),
-        suite("conformance", *JUDGED_WORKERS),
-        suite("wires", *WORKERS),
-        suite("behaviour", *MORE_WORKERS),
-        suite("adversarial", *MEASURING_WORKERS),
-        suite("faults", *(f"--ignore={path}" for path in SEVERAL), *WAITING_WORKERS),
-        ("several processes", lambda: pytest("several", *SEVERAL, "-n", "1")),
-        suite("browser", *MEASURING_WORKERS),
-        # Twenty small changes of the code at random; scripts/mutants tries them all.
-        ("mutants", lambda: run(PYTHON, ROOT / "scripts" / "mutants.py", "--sample", "20")),
+        Stage("page", page),
+        # Pytest compiles the tests here once; otherwise each of its workers would.
+        Stage("collection", lambda: tool("pytest", "-qqq", "--collect-only")),
+        # What works most runs beside what waits most: the browser comes last in the other lane.
+        Stage("unit", lambda: pytest("unit", *units, *WORKERS), after=(foreign_servers,)),
+        suite("behaviour", *WORKERS),
+        suite("adversarial", *WORKERS),
+        Stage("mutants", lambda: run(PYTHON, ROOT / "scripts" / "mutants.py", *(() if long else ("--sample", "20")))),
     ]
+    waiting = [
+        Stage("several processes", lambda: pytest("several processes", *SEVERAL, "-n", "1"), after=("collection",)),
+        suite("faults", *(f"--ignore={path}" for path in SEVERAL), *WAITING_WORKERS, after=("compiler",)),
+        suite("conformance", *WAITING_WORKERS, after=(foreign_servers,)),
+        suite("wires", *FEW_WORKERS),
+        suite("browser", *WORKERS, after=("chromium",)),
+    ]
+    installing = [
+        Stage("chromium", browser_is_there),
+        Stage("compiler", compiler_is_there),
+        Stage(foreign_servers, lambda: run(PYTHON, foreign.__file__)),
+        Stage("page types", page_types, after=("page",)),
+        Stage("page tests", page_tests),
+        types,
+    ]
+    return [working, waiting, installing]
 
 
-def counts() -> tuple[int, int, int]:
-    """Add up what the suites passed, failed and skipped."""
-    passed = failed = skipped = 0
-    for report in REPORTS.glob("*.xml"):
-        for part in ET.parse(report).getroot().iter("testsuite"):
-            bad = int(part.get("failures", 0)) + int(part.get("errors", 0))
-            left_out = int(part.get("skipped", 0))
-            failed += bad
-            skipped += left_out
-            passed += int(part.get("tests", 0)) - bad - left_out
-    return passed, failed, skipped
+def reports() -> list[Path]:
+    """Return the reports that the suites have written."""
+    return sorted(REPORTS.glob("*.xml"))
 
 
-def perform(name: str, stage: Callable[[], bool]) -> Outcome:
-    """Run one stage under its heading."""
-    print(f"\n== {name}", flush=True)
-    start, worked = time.monotonic(), processor_seconds()
-    good = stage()
-    seconds = time.monotonic() - start
-    return Outcome(name, seconds, (processor_seconds() - worked) / max(seconds, 0.01), good)
+def count_cases(stage: str) -> int:
+    """Return how many tests a finished stage ran."""
+    return len(list(stage_report.cases(REPORTS / f"{stage}.xml")))
 
 
-def processor_seconds() -> float:
-    """Return how long the processors of this machine have worked; 0 where the system does not tell."""
-    try:
-        first, *_ = Path("/proc/stat").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0.0
-    user, nice, system = (int(ticks) for ticks in first.split()[1:4])
-    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
-
-
-def report(outcomes: Sequence[Outcome]) -> int:
-    """Print the times and the counts; return the exit code."""
-    print()
-    for outcome in outcomes:
-        print(
-            f"{'ok  ' if outcome.good else 'FAIL'} {outcome.seconds:7.1f} s {outcome.cores:4.1f} cores  {outcome.name}"
-        )
-    print(f"     {sum(outcome.seconds for outcome in outcomes):7.1f} s             in all")
-    passed, failed, skipped = counts()
+def report(outcomes: Sequence[Outcome], seconds: float) -> int:
+    """Print what each stage took, the slowest tests and the counts; return the exit code."""
+    table = stage_report.table(outcomes, seconds)
+    print("\nThe slowest tests:", *stage_report.slowest(reports()), "", *table, sep="\n")
+    passed, failed, skipped = stage_report.counts(reports())
     broken = [outcome.name for outcome in outcomes if not outcome.good]
     if broken:
         print(f"failed: {', '.join(broken)}")
@@ -277,7 +225,7 @@ def main(arguments: list[str]) -> int:
     # Hundreds of processes are started from here. What one compiles is kept for the others, also where the environment
     # forbids Python to write any bytecode.
     os.environ["PYTHONDONTWRITEBYTECODE"] = ""
-    if arguments and arguments not in (["fast"], ["full"]):
+    if arguments and arguments not in (["fast"], ["long"]):
         ready = page() and (browser_is_there() if _named(("browser",), arguments) else True)
         ready = ready and (compiler_is_there() if _named(("faults",), arguments) else True)
         ready = ready and (foreign.install() if _named(FOREIGN, arguments) else True)
@@ -285,9 +233,13 @@ def main(arguments: list[str]) -> int:
     tool("compileall", "-q", "src", "tests")
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir(parents=True)
-    fast = arguments == ["fast"]
-    return report([perform(name, stage) for name, stage in stages(fast)])
+    start = time.monotonic()
+    outcomes = run_lanes(*lanes(fast=arguments == ["fast"], long=arguments == ["long"]), cases=count_cases)
+    return report(outcomes, time.monotonic() - start)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
