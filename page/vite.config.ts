@@ -74,5 +74,29 @@ export default defineConfig({
   // What is bundled beforehand passes by the plugins.
   optimizeDeps: { exclude: ["@xterm/xterm"] },
   server: { proxy: { "/api": { target: server, ws: true } } },
-  test: { include: ["tests/**/*.test.{ts,tsx}"], environment: "node", testTimeout: 30_000 },
+  test: {
+    testTimeout: 30_000,
+    // A tag names the row that a test proves; which rows there are, scripts/checklist knows.
+    strictTags: false,
+    cache: false,
+    // How much of the document is shown when something is not found in it.
+    env: { DEBUG_PRINT_LIMIT: "3000" },
+    projects: [
+      { extends: true, test: { name: "units", include: ["tests/*.test.{ts,tsx}"], environment: "node" } },
+      {
+        extends: true,
+        test: {
+          name: "components",
+          include: ["tests/components/*.test.tsx"],
+          environment: "happy-dom",
+          environmentOptions: { happyDOM: { url: "http://127.0.0.1:7420/" } },
+          setupFiles: ["tests/support/setup.ts"],
+          testTimeout: 60_000,
+          // The page is imported once for all of them; one after the other, always in the same order.
+          isolate: false,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
 });
