@@ -29,7 +29,7 @@ from bench.results import Read, table, verdict
 from bench.round_trips import postgres
 from pilothouse.secrets.master_key import FILE_VARIABLE
 from tests.faults.fleet import Kept
-from tests.support.delaying import DelayingLine, delaying
+from tests.faults.slow_line import SlowLine, open_slow_line
 from tests.support.ports import free_port
 from tests.support.postgres import Postgres
 from tests.support.waiting import until
@@ -81,9 +81,9 @@ class Fleet:
         return server
 
     @contextmanager
-    def counted(self) -> Iterator[DelayingLine]:
+    def counted(self) -> Iterator[SlowLine]:
         """Have a worker whose round trips to the database are counted."""
-        with delaying(self.url, 0) as (line, there), ExitStack() as stack:
+        with open_slow_line(self.url, 0) as (line, there), ExitStack() as stack:
             inner = Fleet(stack, self._folder, self.url, self._model_url)
             inner.begin("counted", "worker", "--slots", str(SLOTS), url=there)
             yield line

@@ -17,8 +17,8 @@ from playwright.async_api import Browser, BrowserContext, async_playwright
 from bench.processes import Server, endpoint, server, write_models
 from bench.results import table, verdict
 from bench.seeding import open_folder, seed
+from tests.browser.tracing import Tasks, main_thread, record_trace
 from tests.support import chromium
-from tests.support.tracing import Tasks, main_thread, traced
 
 MOST_TASK_MS = 50.0
 MOST_OPEN_MS = 1000.0
@@ -69,7 +69,7 @@ async def stream(browser: Browser, running: Server, model: str) -> Tasks:
     await page.goto(f"{running.url}/c/{conversation}")
     await page.get_by_role("textbox").first.wait_for()
     await page.wait_for_timeout(1_000)
-    async with traced(browser, page) as events:
+    async with record_trace(browser, page) as events:
         running.ask(conversation)
         await page.get_by_role("button", name="Copy answer").wait_for()
         await page.wait_for_timeout(500)

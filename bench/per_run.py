@@ -21,7 +21,7 @@ from bench.round_trips import postgres
 from pilothouse.types.api import NewMessage
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.wiring import open_host
-from tests.support.delaying import delaying
+from tests.faults.slow_line import open_slow_line
 
 # An answer of some 375 tokens, at 50 of them a second.
 CHARACTERS = 1_500
@@ -92,7 +92,7 @@ async def measure(url: str, home: Path, runs: int) -> list[tuple[str, str]]:
         if outcome != "done":
             raise RuntimeError(outcome)
 
-    with delaying(url, 0) as (line, there):
+    with open_slow_line(url, 0) as (line, there):
         async with open_host(home, there, role="server") as host:
             looking = Looking(url)
             await one()

@@ -20,7 +20,7 @@ from bench.results import table, verdict
 from pilothouse.types.api import NewMessage
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.wiring import open_host
-from tests.support.delaying import delaying
+from tests.faults.slow_line import open_slow_line
 from tests.support.postgres import Postgres
 
 MOST_SECONDS = 5.0
@@ -48,7 +48,7 @@ async def measure(url: str, home: Path, conversations: int, milliseconds: float)
         if outcome != "done":
             raise RuntimeError(outcome)
 
-    with delaying(url, milliseconds) as (line, there):
+    with open_slow_line(url, milliseconds) as (line, there):
         async with open_host(home, there, role="server") as host:
             await asyncio.gather(*(one() for _ in range(WARMING)))
             trips, cpu, began = line.round_trips(), time.process_time(), time.monotonic()

@@ -22,7 +22,7 @@ from pilothouse.types.api import ConfigPatch, ModelInput
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.selection import OnDemand
 from pilothouse.wiring import open_host
-from tests.support.extending import check_extends
+from tests.support.request_prefix import check_extends
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.wire_writers import Call, Say, Text, Wire
 

@@ -18,12 +18,16 @@ SECTIONS = {"feature": "Features", "attack": "Attacks", "fault": "Faults"}
 # The words of rows.toml for the states, and those of the table; a row without such a word is proven.
 STATES = {"partly": "partly", "otherwise": "decided otherwise", "open": "open"}
 PROVEN = "proven"
+TAG = r"tags: *\[[^\]]*?[\"'](?:[a-z]+:)?[A-Z]+-\d"
+# How a test of the page names its rows: `test("A sentence", { tags: ["MOD-01"] }, …)`.
+TAGGED = re.compile(r'\b(?:test|it)\(\s*"((?:[^"\\]|\\.)+)",\s*\{ tags: \[([^\]]*)\] \}')
 # What stands beside the sentence of a row that is in such a state.
 BESIDE = {"partly": {"missing"}, "otherwise": {"decision", "instead"}, "open": set[str]()}
 INTRO = """# Checklist
 
 Every row the product is held to, in a sentence, with its state and the tests that prove it. Made by `scripts/checklist`
-from `rows.toml` and the tests' own `@pytest.mark.case` marks; a test fails when this file is out of date.
+from `rows.toml` and the tests' own marks (`@pytest.mark.case`, tags in `page/tests`); a test fails when this file is
+out of date.
 
 - **proven**: the tests named check it, and `scripts/test` runs them all.
 - **partly**: some of it is there; what is missing stands beside it.
@@ -150,18 +154,35 @@ def marked_tests(body: Iterable[ast.stmt], name: str, inherited: tuple[str, ...]
             yield from ((row, f"{name}::{node.name}") for row in inherited + own)
 
 
+def tagged_tests(text: str, name: str) -> Iterator[tuple[str, str]]:
+    """Yield (row, test) for the tests of the page in a file's text."""
+    found = list(TAGGED.finditer(text))
+    if len(found) != len(re.findall(TAG, text)):
+        raise ChecklistError(f'{name}: a row is named by `test("A sentence", {{ tags: ["MOD-01"] }}, …)`')
+    for test in found:
+        if wrong := re.search(r"[\\|`%$\[]", test[1]):
+            raise ChecklistError(f"{name}: the name of a test that proves a row has no {wrong[0]} in it: {test[1]}")
+        yield from ((row, f"{name}::{test[1]}") for row in re.findall(r'"([^"]+)"', test[2]))
+
+
 def proofs(tests: Path = ROOT / "tests") -> dict[str, list[str]]:
-    """Return the tests that name each row, read from the syntax tree."""
+    """Return the tests that name each row, read without running them; the page's own are in `page/tests`."""
     found: dict[str, list[str]] = {}
-    for path in sorted(tests.rglob("test_*.py")):
-        name = path.relative_to(tests.parent).as_posix()
-        tree = ast.parse(path.read_text(encoding="utf-8"), name)
-        whole = [row for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign) for row in marks(node, name)]
-        for row, test in [*((row, name) for row in whole), *marked_tests(tree.body, name)]:
+    for path in sorted([*tests.rglob("test_*.py"), *(tests.parent / "page" / "tests").rglob("*.test.ts*")]):
+        name, text = path.relative_to(tests.parent).as_posix(), path.read_text(encoding="utf-8")
+        for row, test in _tests_of_python(text, name) if path.suffix == ".py" else tagged_tests(text, name):
             listed = found.setdefault(row, [])
             if test not in listed:
                 listed.append(test)
     return found
+
+
+def _tests_of_python(text: str, name: str) -> Iterator[tuple[str, str]]:
+    if ".case(" not in text:
+        return
+    tree = ast.parse(text, name)
+    whole = [row for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign) for row in marks(node, name)]
+    yield from [*((row, name) for row in whole), *marked_tests(tree.body, name)]
 
 
 def beside(row: Row, tests: list[str], decided: Mapping[int, str]) -> str:

@@ -20,7 +20,7 @@ from tests.support.registry_server import (
     npm,
     oci,
     official_entry,
-    pointing,
+    registry_addresses,
     remote,
     smithery_entry,
 )
@@ -99,7 +99,7 @@ def _person(folder: Path, registries: str) -> Iterator[None]:
 async def studio_in(folder: Path) -> AsyncIterator[Studio]:
     """A product with registries that have something to show."""
     async with OfficialServer(OFFICIAL) as official, SmitheryServer(SMITHERY) as smithery:
-        with _person(folder, pointing(official=official, smithery=smithery)):
+        with _person(folder, registry_addresses(official=official, smithery=smithery)):
             studio = Studio(folder / "home")
         try:
             yield studio

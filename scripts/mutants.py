@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -18,7 +21,9 @@ from scripts.mutation.data import Mutant  # noqa: E402
 
 SAMPLE = 20
 # The sample ends in this time, also on a machine that has much else to do; what was left out is said.
-SAMPLE_SECONDS = 165.0
+SAMPLE_SECONDS = 120.0
+# Copies of the repository in which changes are tried at the same time.
+AT_ONCE = 2
 
 
 def problem(copy: tree.Copy, mutant: Mutant, *, twice: bool) -> str:
@@ -32,23 +37,31 @@ def problem(copy: tree.Copy, mutant: Mutant, *, twice: bool) -> str:
 
 
 def check(mutants: Sequence[Mutant], *, twice: bool = False, seconds: float = float("inf")) -> int:
-    """Try each change and report those that were not noticed; return the exit code."""
+    """Try each change, several at once, and report those that were not noticed; return the exit code."""
     # The copy's page is the one that is built here.
     if any(mutant.browser for mutant in mutants) and page_build.main([]):
         return 1
-    wrong: list[str] = []
-    end, count = time.monotonic() + seconds, 0
-    with tree.copied() as copy:
-        for mutant in mutants:
-            if time.monotonic() > end:
-                break
-            count += 1
-            if said := problem(copy, mutant, twice=twice):
-                wrong.append(said)
-                print(said, flush=True)
-    left = f"; no time for {len(mutants) - count} more" if count < len(mutants) else ""
-    print(f"{count - len(wrong)} of {count} changes were noticed{left}.")
-    return 1 if wrong or not count else 0
+    waiting: SimpleQueue[Mutant] = SimpleQueue()
+    for mutant in mutants:
+        waiting.put(mutant)
+    end = time.monotonic() + seconds
+
+    def work() -> list[str]:
+        said = []
+        with tree.copied() as copy, contextlib.suppress(Empty):
+            while time.monotonic() < end:
+                said.append(problem(copy, waiting.get_nowait(), twice=twice))
+                if said[-1]:
+                    # In one piece: others print beside it.
+                    print(f"{said[-1]}\n", end="", flush=True)
+        return said
+
+    with ThreadPoolExecutor() as pool:
+        tried = [said for each in [pool.submit(work) for _ in range(AT_ONCE)] for said in each.result()]
+    wrong = [said for said in tried if said]
+    left = f"; no time for {waiting.qsize()} more" if waiting.qsize() else ""
+    print(f"{len(tried) - len(wrong)} of {len(tried)} changes were noticed{left}.")
+    return 1 if wrong or not tried else 0
 
 
 def sample(kept: dict[str, Mutant], count: int, seed: int) -> int:

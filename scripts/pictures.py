@@ -36,7 +36,7 @@ from scripts import (  # noqa: E402
 from scripts import picture_texts as texts  # noqa: E402
 from tests.browser.studio import Chat, Studio  # noqa: E402
 from tests.support import chromium  # noqa: E402
-from tests.support.live_server import live_server  # noqa: E402
+from tests.support.servers import Server  # noqa: E402
 
 
 async def pictures_of_topics(studies: Studies) -> None:
@@ -137,7 +137,7 @@ async def told(chat: Chat) -> None:
 
 
 async def picture_of_the_start(studies: Studies) -> None:
-    with tempfile.TemporaryDirectory() as folder, live_server(Path(folder) / "home") as server:
+    with tempfile.TemporaryDirectory() as folder, Server(Path(folder) / "home") as server:
         async with studies.context() as context:
             page = await context.new_page()
             await server.open(page)

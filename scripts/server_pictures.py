@@ -11,8 +11,9 @@ from typing import Any
 
 from playwright.async_api import expect
 
-from tests.browser.rooms import SCRIPTED, Rooms, server_of, switch
+from tests.browser.rooms import Rooms, server_of, switch
 from tests.browser.studio import Chat, Studio
+from tests.support.mcp_servers import SCRIPTED
 from tests.support.waiting import until
 
 Keep = Callable[[Chat, str], Awaitable[None]]

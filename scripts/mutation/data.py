@@ -31,9 +31,14 @@ class Mutant:
     slow: bool = False
 
     @property
+    def component(self) -> bool:
+        """Return whether its test is one of the page's own, which needs neither a built page nor a browser."""
+        return self.test.startswith("page/")
+
+    @property
     def page(self) -> bool:
         """Return whether the page must be built with the change."""
-        return self.file.startswith("page/")
+        return self.file.startswith("page/") and not self.component
 
     @property
     def browser(self) -> bool:
@@ -117,6 +122,8 @@ def faults(mutant: Mutant, tests: Iterable[str], root: Path = ROOT) -> list[str]
         said.append(f"the text to change stands {times} times in {mutant.file}: {again}")
     if mutant.before == mutant.after:
         said.append("the change changes nothing")
+    if mutant.component and not mutant.file.startswith("page/"):
+        said.append(f"{mutant.test} is about the page alone, and the change is not in it")
     own = mutant.test.partition("[")[0]
     if not any(own == test or own.startswith(f"{test}::") for test in tests):
         said.append(f"{mutant.test} does not name the row: {again}")

@@ -162,9 +162,13 @@ class Search:
         return None
 
     def tests(self, row: str) -> list[str]:
-        """Return the row's tests, those that prove it best first; those in the browser only if there are no others."""
-        quick = [test for test in self._tests[row] if not test.startswith("tests/browser/")]
-        return sorted(quick or self._tests[row], key=lambda test: self._rank(row, test))
+        """Return the row's tests, those that prove it best first; those in the browser only if there are no others.
+
+        Of the page's own it is not known which lines they run.
+        """
+        known = [test for test in self._tests[row] if not test.startswith("page/")]
+        quick = [test for test in known if not test.startswith("tests/browser/")]
+        return sorted(quick or known, key=lambda test: self._rank(row, test))
 
     def _rank(self, row: str, test: str) -> float:
         """Order a row's tests: those that say most of its sentence, and are about little else, come first."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts import page_build
+from scripts.mutation import page_tests
 from scripts.mutation.data import ROOT, Mutant
 
 # What is not copied: made again at need, or linked to where it stands.
@@ -24,7 +25,7 @@ BUILT = Path("src/pilothouse/web/page")
 # With a change, a test that still runs after this long is ended: it was to notice, not to hang.
 PATIENCE = 90.0
 # A test that fails by one of these did not notice anything: the change broke the program.
-FALLS = {"SyntaxError", "ImportError", "NameError", "AttributeError", "TypeError"}
+FALLS = {"SyntaxError", "ImportError", "NameError", "AttributeError", "TypeError", "ReferenceError"}
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,10 @@ class Copy:
 
     def run(self, test: str) -> Ended:
         """Run one test in a process of its own and return how it ended."""
+        if test.startswith("page/"):
+            # In the copy, npm would install into what it is linked to, and leave nothing there.
+            page_build.install()
+            return Ended(**page_tests.run(self.folder, test, PATIENCE))
         assert self._worker.stdin is not None
         assert self._worker.stdout is not None
         order = {"test": test, "temporary": str(self._temporary), "patience": PATIENCE}
