@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import re
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 import pytest_asyncio
 from hypothesis import settings
+from xdist.remote import Producer  # type: ignore[import-untyped]
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
-from pilothouse.store import upgrade
-from pilothouse.store.database import Database
-from tests.support import forked, leaks, network
+from pilothouse.helper.client import Helper
+from pilothouse.json_schema.checking import Question, check
+from tests.support import forked, leaks, network, prepared_databases
 from tests.support.postgres import Postgres, PostgresUnavailable
+from tests.support.prepared_databases import PreparedDatabases
+from tests.support.waiting import PATIENCE
 
+pytest_plugins = ["tests.support.costs", "tests.support.sampling"]
 # A test must never spend a developer's money or read a developer's data.
 PRIVATE = re.compile(r"PILOTHOUSE_(?!CHROMIUM).*|.*(_API_KEY|_API_TOKEN|Key|_PROXY|_proxy)")
 for name in [name for name in os.environ if PRIVATE.fullmatch(name)]:
@@ -25,7 +32,12 @@ for name in [name for name in os.environ if PRIVATE.fullmatch(name)]:
 # The person's keyring is theirs; a test that wants one brings its own.
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
+# Nothing of what is made while the tests are found is garbage, and looking for some takes more than half of that time.
+gc.disable()
+
 network.allow_only_loopback()
+# The tests of this folder read all the sources.
+SOURCE_RULES = "tests/architecture/"
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
@@ -49,6 +61,20 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         config.stash[ORIGIN] = forked.prepare()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a PostgreSQL server as slow."""
+    for item in items:
+        if _needs_postgres(item):
+            item.add_marker(pytest.mark.slow)
+
+
+def _needs_postgres(item: pytest.Item) -> bool:
+    called = getattr(item, "callspec", None)
+    values = called.params.values() if called is not None else ()
+    return "postgres" in getattr(item, "fixturenames", ()) or any(value == "postgresql" for value in values)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Worker) -> None:
     """Tell a worker where the product is imported."""
@@ -59,6 +85,26 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Give a worker an origin of its own, forked from what imported the product: its children are the worker's."""
     if (known := getattr(session.config, "workerinput", {}).get("origin")) is not None:
         session.config.stash[ORIGIN] = forked.prepare(known)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Look for garbage from here on, and only among what the tests themselves make."""
+    gc.freeze()
+    gc.enable()
+
+
+class KeptTogether(LoadFileScheduling):  # type: ignore[misc]
+    """Gives each file to one worker, and those that read all the sources to the same: it parses them once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return SOURCE_RULES if nodeid.startswith(SOURCE_RULES) else str(super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """Give whole files to a worker where that was asked for."""
+    return KeptTogether(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(trylast=True)
@@ -73,6 +119,23 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh PILOTHOUSE_HOME that does not exist yet; the product makes it."""
     folder = tmp_path / "home"
     monkeypatch.setenv("PILOTHOUSE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """An empty working directory."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that modules are imported from."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
     return folder
 
 
@@ -98,10 +161,30 @@ def nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """A real PostgreSQL server for this run of the tests; each worker has its own."""
+def started_helper() -> Iterator[Helper]:
+    """A helper process that has started, for all the tests of a worker that want one."""
+    with closing(Helper()) as made:
+        # What it is asked later need not wait for its start.
+        made.ask(check, Question(b"{}", b"{}"), PATIENCE)
+        yield made
+
+
+@pytest.fixture
+def helper(started_helper: Helper) -> Iterator[Helper]:
+    """The helper process; the next test that wants one has a new one if this one breaks it."""
+    before = started_helper._process
+    yield started_helper
+    if started_helper._process is not before:
+        started_helper.close()
+
+
+@pytest.fixture(scope="session")
+def postgres(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A real PostgreSQL server for this run of the tests; each worker has its own, with a copy of the same data."""
+    own = tmp_path_factory.getbasetemp()
     try:
-        server = Postgres.start(tmp_path_factory.mktemp("postgres"))
+        data = prepared_databases.data(own.parent if hasattr(request.config, "workerinput") else own)
+        server = Postgres.start(tmp_path_factory.mktemp("postgres"), data)
     except PostgresUnavailable as error:
         pytest.fail(str(error), pytrace=False)
     try:
@@ -119,29 +202,20 @@ def one_master_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def postgres_url(postgres: Postgres, one_master_key: None) -> Iterator[str]:
-    """The URL of a fresh, empty database."""
+def empty_postgres_url(postgres: Postgres, one_master_key: None) -> Iterator[str]:
+    """The URL of a fresh database without a schema, for who means to see one made."""
     with postgres.database() as url:
         yield url
 
 
 @pytest.fixture(scope="session")
-def with_schema(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The name of a database that has the current schema and nothing in it, for others to be made like it."""
-    with postgres.database() as url:
-        database = Database(url)
-        try:
-            upgrade.prepare(database, tmp_path_factory.mktemp("backups"))
-        finally:
-            database.close()
-        yield url.rpartition("/")[2]
+def databases(postgres: Postgres) -> PreparedDatabases:
+    """The databases that are emptied after a test and given to another."""
+    return PreparedDatabases(postgres)
 
 
 @pytest.fixture
-def prepared_postgres_url(postgres: Postgres, with_schema: str, one_master_key: None) -> Iterator[str]:
-    """The URL of a fresh database that has its schema: making that takes longer than most of what a test does with it.
-
-    Who means to see the schema made takes `postgres_url`.
-    """
-    with postgres.database(with_schema) as url:
+def postgres_url(databases: PreparedDatabases, one_master_key: None) -> Iterator[str]:
+    """The URL of a fresh database that has its schema and nothing in it."""
+    with databases.one() as url:
         yield url

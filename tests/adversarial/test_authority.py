@@ -19,7 +19,7 @@ from pilothouse.types.ids import new_id
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.source import ROOT
 from tests.support.tools import ToolOf, add_tools, give_tools
 
@@ -82,7 +82,7 @@ async def test_a_link_that_leads_elsewhere_after_the_answer_is_asked_about_again
 
     tool = ToolOf("copy", effects=frozenset({"writes"}))
     tool.touching = touching
-    async with chatting(home, [[a_call("copy", to="link")], "Done."], settings=working_in(project)) as chat:
+    async with open_chat(home, [[a_call("copy", to="link")], "Done."], settings=working_in(project)) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         [first] = await open_questions(chat)
@@ -102,7 +102,7 @@ async def test_a_link_that_leads_elsewhere_after_the_answer_is_asked_about_again
 @pytest.mark.case("AUTHZ-02")
 async def test_an_answer_is_good_for_one_run_of_its_owner_and_once(home: Path) -> None:
     tool = server_tool()
-    async with chatting(home, [[a_call(n=1)], [a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], [a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, tool)
         run = await chat.say()
         [question] = await open_questions(chat)
@@ -126,7 +126,7 @@ async def test_an_answer_is_good_for_one_run_of_its_owner_and_once(home: Path) -
 @pytest.mark.case("AUTHZ-03")
 async def test_of_two_answers_the_first_counts_and_the_other_is_told(home: Path) -> None:
     tool = server_tool()
-    async with chatting(home, [[a_call(n=1)], "Done.", [a_call(n=2)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done.", [a_call(n=2)], "Done."]) as chat:
         give_tools(chat.host, tool)
         run = await chat.say()
         [question] = await open_questions(chat)
@@ -150,7 +150,7 @@ async def test_thirty_calls_of_one_shape_are_one_decision_and_the_dangerous_one_
     home: Path, project: Path
 ) -> None:
     turn = [create(f"notes/{number}.md") for number in range(30)] + [create(".git/hooks/pre-commit")]
-    async with chatting(home, [turn, "Done."], settings=working_in(project)) as chat:
+    async with open_chat(home, [turn, "Done."], settings=working_in(project)) as chat:
         await chat.say()
         questions = await open_questions(chat)
         groups = {question.raw["group"] for question in questions}
@@ -174,7 +174,7 @@ async def test_one_lasting_answer_to_a_group_settles_it_and_gives_one_narrow_per
 ) -> None:
     first = [create(f"notes/{number}.md") for number in range(5)]
     second = [create("other/later.md"), create(str(project.parent / "later.md"))]
-    async with chatting(home, [first, second, "Done."], settings=working_in(project)) as chat:
+    async with open_chat(home, [first, second, "Done."], settings=working_in(project)) as chat:
         await chat.say()
         ids = tuple(question.id for question in await open_questions(chat))
         body = Answers(item_ids=ids, answer=Answer(choice="conversation", content={"duration": "10m"}))
@@ -197,7 +197,7 @@ async def test_of_parallel_calls_one_is_denied_and_the_others_follow_their_own_d
     home: Path, project: Path
 ) -> None:
     turn = [create("a.md"), create("b.md"), a_call("think", thoughts="meanwhile")]
-    async with chatting(home, [turn, "Done."], settings=working_in(project)) as chat:
+    async with open_chat(home, [turn, "Done."], settings=working_in(project)) as chat:
         await chat.say()
         first, second = await open_questions(chat)
         await chat.api.questions.answer(ME, first.id, Answer(choice="deny", text="Not this one."))
@@ -215,7 +215,7 @@ async def test_of_parallel_calls_one_is_denied_and_the_others_follow_their_own_d
 async def test_a_permission_is_for_one_servers_tool_as_it_is_defined(home: Path) -> None:
     tool = server_tool()
     turns = [[a_call(n=1)], "Done.", [a_call(n=2)], "Done.", [a_call(n=3)], "Done."]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         [question] = await open_questions(chat)
@@ -238,7 +238,7 @@ async def test_a_permission_is_for_one_servers_tool_as_it_is_defined(home: Path)
 async def test_a_permission_for_a_folder_is_none_for_its_neighbours(home: Path, project: Path, neighbour: str) -> None:
     neighbour = neighbour.replace("PROJECT", str(project))
     turns = [[create("notes/a.md")], [create("notes/b.md")], [create(neighbour)], "Done."]
-    async with chatting(home, turns, settings=working_in(project)) as chat:
+    async with open_chat(home, turns, settings=working_in(project)) as chat:
         await chat.say()
         [question] = await open_questions(chat)
         narrowed = {"pattern": {"tool": CREATE, "paths": ["notes/*"], "folder": str(project)}}
@@ -256,7 +256,7 @@ async def test_a_permission_for_edits_covers_the_folder_and_neither_its_neighbou
 ) -> None:
     path = beyond.replace("PROJECT", str(project)).replace("BESIDE", str(project.parent))
     turns = [[create("notes/a.md")], [create("other/deep/b.md")], [create(path)], "Done."]
-    async with chatting(home, turns, settings=working_in(project)) as chat:
+    async with open_chat(home, turns, settings=working_in(project)) as chat:
         await chat.say()
         [question] = await open_questions(chat)
         assert await answer(chat, question, "conversation") == "waiting"
@@ -269,7 +269,7 @@ async def test_a_permission_for_edits_covers_the_folder_and_neither_its_neighbou
 @pytest.mark.case("AUTHZ-06", "ATZ-15")
 async def test_a_rule_in_the_file_that_denies_beats_permission_and_mode(home: Path, project: Path) -> None:
     turns = [[create("src/a.py")], [create("docs/a.md")], "Done."]
-    async with chatting(home, turns, settings=working_in(project, mode="auto_approve")) as chat:
+    async with open_chat(home, turns, settings=working_in(project, mode="auto_approve")) as chat:
         rules = [
             {"id": "all", "verdict": "allow", "pattern": {"tool": "*"}},
             {"id": "src", "verdict": "deny", "pattern": {"paths": ["src/**"]}, "note": "FolderTools off"},
@@ -284,7 +284,7 @@ async def test_a_rule_in_the_file_that_denies_beats_permission_and_mode(home: Pa
 
 @pytest.mark.case("AUTHZ-07", "ATZ-10")
 async def test_a_permission_that_ran_out_is_asked_about_like_none(home: Path, project: Path) -> None:
-    async with chatting(home, [[create("a.md")], "Done."], settings=working_in(project)) as chat:
+    async with open_chat(home, [[create("a.md")], "Done."], settings=working_in(project)) as chat:
         records = chat.host.executor._parts.records
         await records.add_grant(
             Grant(
@@ -319,7 +319,7 @@ async def test_rules_that_cannot_be_read_allow_nothing_and_what_they_denied_stay
         return ToolOutput(text="broken")
 
     turns = [[create("a.md")], [a_call("breaks")], [create("src/a.md"), create("b.md")], "Done."]
-    async with chatting(home, turns, settings=working_in(project)) as chat:
+    async with open_chat(home, turns, settings=working_in(project)) as chat:
         add_tools(chat.host, ToolOf("breaks", breaks))
         file.write_text(json.dumps({"version": "1.0", "rules": rules}))
         assert (await chat.say()).status == "waiting"
@@ -344,7 +344,7 @@ async def test_a_permission_withdrawn_while_a_call_is_queued_lets_it_not_begin(h
     tool = ToolOf("serial", waits, effects=frozenset({"writes"}))
     tool.touching = lambda _given, _context: Access(operation="serial.act", effects=frozenset({"writes"}), lane="files")
     turns = [[a_call("serial", n=0)], [a_call("serial", n=1), a_call("serial", n=2)], "Done."]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         [question] = await open_questions(chat)
@@ -365,10 +365,13 @@ async def test_a_permission_withdrawn_while_a_call_is_queued_lets_it_not_begin(h
 # --- by construction -----------------------------------------------------------------------------
 
 
-def _calls() -> Iterator[tuple[str, ast.Call]]:
+def _calls(name: str) -> Iterator[tuple[str, ast.Call]]:
+    """Yield the calls of this name, with the files that they are in."""
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call):
+        text = path.read_text(encoding="utf-8")
+        # To parse all files takes seconds.
+        for node in ast.walk(ast.parse(text)) if name in text else ():
+            if isinstance(node, ast.Call) and _name(node) == name:
                 yield str(path.relative_to(SOURCE)), node
 
 
@@ -384,17 +387,17 @@ def _name(call: ast.Call) -> str:
 
 @pytest.mark.case("AUTHZ-15")
 def test_only_the_authorizer_makes_permits() -> None:
-    assert {path for path, call in _calls() if _name(call) == "Permit"} == {"permissions/authorizer.py"}
+    assert {path for path, _ in _calls("Permit")} == {"permissions/authorizer.py"}
 
 
 @pytest.mark.case("AUTHZ-15")
 def test_tools_are_executed_in_one_place_and_only_with_a_permit_that_was_redeemed() -> None:
     # A tool is executed with three things: its arguments, the context of the call, and who hears of its progress.
-    three = [(path, call) for path, call in _calls() if _name(call) == "execute" and len(call.args) == 3]
+    three = [(path, call) for path, call in _calls("execute") if len(call.args) == 3]
     executing = {path for path, call in three if not _on_itself(call)}
     # The last two hand a call on to the operation or the plugin behind it.
     assert executing == {"agent/execution.py", "plugins/guarded.py", "tools/consolidated.py"}
-    assert {path for path, call in _calls() if _name(call) == "Execution"} == {"agent/calls.py"}
+    assert {path for path, _ in _calls("Execution")} == {"agent/calls.py"}
     body = ast.parse((SOURCE / "agent" / "calls.py").read_text(encoding="utf-8"))
     [execute] = [node for node in ast.walk(body) if isinstance(node, ast.AsyncFunctionDef) and node.name == "_execute"]
     order = [_name(node) for node in ast.walk(execute) if isinstance(node, ast.Call)]
@@ -406,7 +409,7 @@ def test_tools_are_executed_in_one_place_and_only_with_a_permit_that_was_redeeme
 @pytest.mark.case("AUTHZ-15", "TOOL-06")
 async def test_a_built_in_name_for_a_servers_tool_needs_permission_all_the_same(home: Path) -> None:
     tool = ToolOf("think", server="Impostor")
-    async with chatting(home, [[a_call("Impostor.think")], "Done."]) as chat:
+    async with open_chat(home, [[a_call("Impostor.think")], "Done."]) as chat:
         tool.qualified_name = "Impostor.think"
         give_tools(chat.host, tool)
         run = await chat.say()
@@ -420,7 +423,7 @@ async def test_a_built_in_name_for_a_servers_tool_needs_permission_all_the_same(
 @pytest.mark.parametrize("name", ["policy.json", "config.json", "secrets/new", "plugins/mine.py", "POLICY.json"])
 async def test_no_mode_and_no_permission_reaches_the_programs_own_files(home: Path, tmp_path: Path, name: str) -> None:
     turns = [[create(str(home / name), '{"rules": []}', overwrite=True)], "Done."]
-    async with chatting(home, turns, settings=working_in(tmp_path, mode="auto_approve")) as chat:
+    async with open_chat(home, turns, settings=working_in(tmp_path, mode="auto_approve")) as chat:
         before = contents(home)
         assert (await chat.say(allow=("file_operations.*",))).status == "completed"
         [call] = await chat.items("tool_call")
@@ -431,7 +434,7 @@ async def test_no_mode_and_no_permission_reaches_the_programs_own_files(home: Pa
 
 async def test_beside_the_data_folder_files_are_made_as_ever(home: Path, tmp_path: Path) -> None:
     turns = [[create(f"{home.name}-of-mine/policy.json")], "Done."]
-    async with chatting(home, turns, settings=working_in(tmp_path, mode="auto_edit")) as chat:
+    async with open_chat(home, turns, settings=working_in(tmp_path, mode="auto_edit")) as chat:
         add_tools(chat.host)
         assert (await chat.say()).status == "completed"
         assert (tmp_path / f"{home.name}-of-mine" / "policy.json").exists()

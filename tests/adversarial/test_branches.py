@@ -16,20 +16,21 @@ from pilothouse.types.branch_views import BranchChoice, FilesBack, NewCopy, Retr
 from pilothouse.types.replays import ReplayWish
 from pilothouse.types.todos import Todo, TodoInput
 from pilothouse.web.run import ServerOptions
-from tests.support.branching import refused
-from tests.support.chatting import ME, Chat, chatting, rest
+from tests.support.branch_chats import refusal_of
+from tests.support.chats import ME, Chat, open_chat, wait_for_runs
+from tests.support.databases import SQLITE_AND_POSTGRESQL
 from tests.support.tools import ToolOf, add_tools
-from tests.web.running import BEARER, TOKEN, reach
+from tests.web.servers import BEARER, TOKEN, serve_host
 
 STRANGER = "somebody-else"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=SQLITE_AND_POSTGRESQL)
 async def chat(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Chat]:
-    url = request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
-    async with chatting(home, ["One.", "Two.", "Three."], database_url=url) as chat:
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    async with open_chat(home, ["One.", "Two.", "Three."], database_url=url) as chat:
         yield chat
-        await rest(chat)
+        await wait_for_runs(chat)
 
 
 def everything(chat: Chat, owner: str, run: str, item: str) -> dict[str, Callable[[], Awaitable[Any]]]:
@@ -64,7 +65,7 @@ async def test_nobody_else_has_anything_to_do_with_a_persons_branches(chat: Chat
     await chat.settled((await chat.send("First b", instead_of=first.item_id)).run_id)
     before = await chat.snapshot()
     for name, ask in everything(chat, STRANGER, first.run_id, first.item_id).items():
-        assert (await refused(ask())).code == "not_found", name
+        assert (await refusal_of(ask())).code == "not_found", name
     assert await chat.snapshot() == before
 
 
@@ -88,15 +89,17 @@ async def test_messages_and_runs_of_another_conversation_are_no_place_for_a_bran
         *({"branch": number} for number in (-1, 1, 2**31, 2**63 - 1)),
     ]
     for wish in wishes:
-        error = await refused(chat.send("x", **wish))
+        error = await refusal_of(chat.send("x", **wish))
         assert error.code in ("not_found", "bad_request"), (wish, error)
         assert error.message.endswith(".")
     for number in (-1, 1, 2**40):
-        assert (await refused(chat.api.branches.choose(ME, chat.id, BranchChoice(branch=number)))).code == "not_found"
-        assert (await refused(chat.api.conversations.get(ME, chat.id, 10, number))).code == "not_found"
-        assert (await refused(chat.api.conversations.items(ME, chat.id, None, 10, number))).code == "not_found"
+        assert (
+            await refusal_of(chat.api.branches.choose(ME, chat.id, BranchChoice(branch=number)))
+        ).code == "not_found"
+        assert (await refusal_of(chat.api.conversations.get(ME, chat.id, 10, number))).code == "not_found"
+        assert (await refusal_of(chat.api.conversations.items(ME, chat.id, None, 10, number))).code == "not_found"
     response = (await chat.items("response"))[0]
-    assert (await refused(chat.send("x", instead_of=response.id))).code == "bad_request"
+    assert (await refusal_of(chat.send("x", instead_of=response.id))).code == "bad_request"
     assert (await chat.snapshot()).last_seq == before
 
 
@@ -111,18 +114,19 @@ async def test_no_temperature_beyond_its_bounds_and_no_model_that_is_gone_makes_
             chat.send("x", temperature=wrong),
         )
         for each in tries:
-            assert (await refused(each)).message == "The temperature must be between 0 and 2."
+            assert (await refusal_of(each)).message == "The temperature must be between 0 and 2."
     gone = Retry(model_id="no-such-model", when_busy="stop")
-    assert (await refused(chat.api.branches.retry(ME, first.run_id, gone))).code == "unknown_model"
-    error = await refused(chat.send("x", instead_of=first.item_id, model_id="no-such-model"))
+    assert (await refusal_of(chat.api.branches.retry(ME, first.run_id, gone))).code == "unknown_model"
+    error = await refusal_of(chat.send("x", instead_of=first.item_id, model_id="no-such-model"))
     assert error.message == "There is no model “no-such-model”."
     for key in ("", "x" * 201):
         assert (
-            "1 to 200" in (await refused(chat.api.branches.retry(ME, first.run_id, Retry(idempotency_key=key)))).message
+            "1 to 200"
+            in (await refusal_of(chat.api.branches.retry(ME, first.run_id, Retry(idempotency_key=key)))).message
         )
     for models in ((), (f"scripted:{chat.script}",), (f"scripted:{chat.script}",) * 3, tuple("abcd")):
         wish = Comparison(message=NewMessage(text="x"), model_ids=models)
-        assert (await refused(chat.api.branches.compare(ME, chat.id, wish))).code == "bad_request"
+        assert (await refusal_of(chat.api.branches.compare(ME, chat.id, wish))).code == "bad_request"
     assert (await chat.snapshot()).last_seq == before
 
 
@@ -140,14 +144,14 @@ async def test_one_more_branch_than_there_may_be_is_refused_in_one_sentence(
         chat.send("Four", instead_of=first.item_id),
         chat.api.branches.retry(ME, first.run_id, Retry()),
     ):
-        error = await refused(each)
+        error = await refusal_of(each)
         assert (error.code, error.message) == ("too_many", "This conversation has 2 branches already.")
         assert error.fix == "Go on in a new conversation: branch into one from here."
     Path(f"{chat.script}.other").write_text('{"turns": ["-"]}')  # noqa: ASYNC240
     wish = Comparison(
         message=NewMessage(text="Which?"), model_ids=(f"scripted:{chat.script}", f"scripted:{chat.script}.other")
     )
-    assert (await refused(chat.api.branches.compare(ME, chat.id, wish))).code == "too_many"
+    assert (await refusal_of(chat.api.branches.compare(ME, chat.id, wish))).code == "too_many"
     assert (await chat.snapshot()).last_seq == before, "of a comparison, too, all or nothing is kept"
 
 
@@ -159,21 +163,21 @@ async def test_only_messages_and_answers_that_are_at_their_end_are_hidden(chat: 
     others = [item for item in await chat.items() if item.kind in ("question", "notice")]
     assert {item.kind for item in others} == {"question", "notice"}
     for item in others:
-        error = await refused(chat.api.branches.hide(ME, item.id))
+        error = await refusal_of(chat.api.branches.hide(ME, item.id))
         assert error.message == "Only a message or an answer can be hidden."
-    assert (await refused(chat.api.branches.hide(ME, asking.message_item_id))).code == "conflict", "it waits"
+    assert (await refusal_of(chat.api.branches.hide(ME, asking.message_item_id))).code == "conflict", "it waits"
     held = [{"text": "Well,"}, {"wait": 30, "until": str(tmp_path / "go")}]
     chat.write(["-", held, held, held])
     working = await chat.send("Second")
     await chat.until_streaming("Well,")
-    assert (await refused(chat.api.branches.hide(ME, working.item_id))).code == "conflict"
+    assert (await refusal_of(chat.api.branches.hide(ME, working.item_id))).code == "conflict"
     await chat.api.runs.cancel(ME, working.run_id)
     await chat.settled(working.run_id)
     assert (await chat.api.branches.hide(ME, working.item_id)).item_ids == (working.item_id,)
     before = (await chat.snapshot()).last_seq
     await chat.api.branches.hide(ME, working.item_id)
     assert (await chat.snapshot()).last_seq == before, "what is hidden already writes nothing"
-    error = await refused(chat.api.runs.resume(ME, working.run_id))
+    error = await refusal_of(chat.api.runs.resume(ME, working.run_id))
     assert (error.message, error.fix) == ("This was hidden, so nobody can go on with it.", "Show it again first.")
     await chat.api.branches.show(ME, working.item_id)
     (tmp_path / "go").touch()
@@ -185,7 +189,7 @@ async def test_bodies_that_are_too_large_or_no_bodies_at_all_are_refused(chat: C
     first = await chat.send("First")
     await chat.settled(first.run_id)
     before = (await chat.snapshot()).last_seq
-    async with reach(chat.api, ServerOptions(token=TOKEN)) as server:
+    async with serve_host(chat.api, ServerOptions(token=TOKEN)) as server:
         conversation, run = f"/api/conversations/{chat.id}", f"/api/runs/{first.run_id}"
         huge = b'{"idempotencyKey": "' + b"x" * limits.BODY_BYTES + b'"}'
         for path in (f"{run}/retry", f"{conversation}/branch", f"{run}/put-files-back", f"{run}/copy", f"{run}/replay"):

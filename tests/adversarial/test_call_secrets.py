@@ -18,8 +18,8 @@ from pilothouse.types.exchange import ExportFormat
 from pilothouse.types.items import Item
 from pilothouse.types.json import encode
 from pilothouse.wiring.backups import back_up
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.extending import check_extends
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.request_prefix import check_extends
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import eventually
@@ -78,7 +78,7 @@ def check_nowhere(home: Path, *told: object) -> None:
 async def test_a_known_secret_in_a_calls_arguments_reaches_its_server_and_stands_nowhere(home: Path) -> None:
     tool = sender()
     given: dict[str, Any] = {"text": f"the key is {SECRET}, keep it", "to": "me", **ENCODED}
-    async with chatting(home, [[a_call(**given)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(**given)], "Done."]) as chat:
         await knows(chat)
         give_tools(chat.host, tool)
         assert (await chat.say()).status == "waiting"
@@ -96,7 +96,7 @@ async def test_a_known_secret_in_a_calls_arguments_reaches_its_server_and_stands
 async def test_exports_the_record_and_a_backup_say_all_of_a_call_but_its_secret(home: Path, tmp_path: Path) -> None:
     formats: tuple[ExportFormat, ...] = ("json", "markdown")
     given: dict[str, Any] = {"text": f"the key is {SECRET}", **ENCODED}
-    async with chatting(home, [[a_call(**given)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(**given)], "Done."]) as chat:
         await knows(chat)
         give_tools(chat.host, sender())
         await chat.say()
@@ -115,7 +115,7 @@ async def test_exports_the_record_and_a_backup_say_all_of_a_call_but_its_secret(
 async def test_a_call_without_a_secret_is_kept_as_it_was_made_and_offers_what_it_offered(home: Path) -> None:
     tool = sender()
     given: dict[str, Any] = {"text": "sk-nothing that we know", "n": 1, "list": [1, {"a": None}]}
-    async with chatting(home, [[a_call(**given)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(**given)], "Done."]) as chat:
         await knows(chat)
         give_tools(chat.host, tool)
         await chat.say()
@@ -130,7 +130,7 @@ async def test_a_call_without_a_secret_is_kept_as_it_was_made_and_offers_what_it
 
 async def test_a_tool_with_a_secret_in_its_arguments_can_be_allowed_for_good_like_any_other(home: Path) -> None:
     tool = sender()
-    async with chatting(home, [[a_call(text=SECRET)], [a_call(text=f"{SECRET} again")], "Done."]) as chat:
+    async with open_chat(home, [[a_call(text=SECRET)], [a_call(text=f"{SECRET} again")], "Done."]) as chat:
         await knows(chat)
         give_tools(chat.host, tool)
         await chat.say()
@@ -138,15 +138,20 @@ async def test_a_tool_with_a_secret_in_its_arguments_can_be_allowed_for_good_lik
         assert [call["text"] for call in got(tool)] == [SECRET, f"{SECRET} again"]
 
 
-async def test_what_was_allowed_after_a_restart_is_the_real_call(home: Path) -> None:
-    tool = sender()
-    async with chatting(home, [[a_call(text=SECRET)], "Done."]) as chat:
+async def waiting_call(home: Path, tool: ToolOf) -> str:
+    """Have a call with a secret wait for its answer when the program ends; return its conversation."""
+    async with open_chat(home, [[a_call(text=SECRET)], "Done."]) as chat:
         await knows(chat)
         give_tools(chat.host, tool)
         await chat.say()
-        conversation = chat.id
+        return chat.id
+
+
+async def test_what_was_allowed_after_a_restart_is_the_real_call(home: Path) -> None:
+    tool = sender()
+    conversation = await waiting_call(home, tool)
     check_nowhere(home)
-    async with chatting(home, [[a_call(text=SECRET)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(text=SECRET)], "Done."]) as chat:
         give_tools(chat.host, tool)
         chat.id = conversation
         assert await allow(chat) == "completed"
@@ -158,13 +163,9 @@ async def test_what_was_allowed_after_a_restart_is_the_real_call(home: Path) -> 
 
 async def test_a_call_whose_secret_cannot_be_opened_any_more_says_so_and_calls_nobody(home: Path) -> None:
     tool = sender()
-    async with chatting(home, [[a_call(text=SECRET)], "Done."]) as chat:
-        await knows(chat)
-        give_tools(chat.host, tool)
-        await chat.say()
-        conversation = chat.id
+    conversation = await waiting_call(home, tool)
     (home / "secrets" / "sealing-key.secret").unlink()
-    async with chatting(home, [[a_call(text=SECRET)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(text=SECRET)], "Done."]) as chat:
         give_tools(chat.host, tool)
         chat.id = conversation
         assert await allow(chat) == "completed"
@@ -175,9 +176,9 @@ async def test_a_call_whose_secret_cannot_be_opened_any_more_says_so_and_calls_n
 
 async def test_a_secret_that_was_kept_in_another_life_of_the_program_is_known_from_its_start(home: Path) -> None:
     tool = sender()
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         await knows(chat)
-    async with chatting(home, [[a_call(text=SECRET)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(text=SECRET)], "Done."]) as chat:
         give_tools(chat.host, tool)
 
         async def learned() -> bool:
@@ -203,7 +204,7 @@ async def test_the_model_is_sent_what_is_kept_and_each_request_extends_the_one_b
     async with Endpoint() as endpoint:
         conversation = ""
         for life in range(2):
-            async with chatting(home) as chat:
+            async with open_chat(home) as chat:
                 give_tools(chat.host, tool)
                 if conversation:
                     chat.id = conversation
@@ -231,7 +232,7 @@ async def test_a_command_with_a_secret_is_run_as_it_is_and_no_rule_with_it_is_of
     folder.mkdir()
     command = f"printf %s '{SECRET}' | wc -c > size.txt"
     run = a_call("terminal_operations", operation="run_command", command=command)
-    async with chatting(home, [[run], "Done."], settings={"working_directory": str(folder)}) as chat:
+    async with open_chat(home, [[run], "Done."], settings={"working_directory": str(folder)}) as chat:
         await knows(chat)
         assert (await chat.say()).status == "waiting"
         question = await the_question(chat)
@@ -245,7 +246,7 @@ async def test_a_command_with_a_secret_is_run_as_it_is_and_no_rule_with_it_is_of
 async def test_what_only_keeps_what_it_is_told_is_not_told_a_secret(home: Path) -> None:
     todos = [{"title": f"Use {SECRET}", "description": SECRET, "status": "not-started", "id": 1}]
     call = a_call("todo_operations", operation="write", todoList=todos)
-    async with chatting(home, [[call], "Done."]) as chat:
+    async with open_chat(home, [[call], "Done."]) as chat:
         await knows(chat)
         assert (await chat.say()).status == "completed"
         [made] = await chat.items("tool_call")
@@ -256,7 +257,7 @@ async def test_what_only_keeps_what_it_is_told_is_not_told_a_secret(home: Path) 
 
 
 async def test_arguments_that_are_no_json_are_masked_too(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await knows(chat)
         give_tools(chat.host, sender())
         await chat.use(ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=endpoint.url))
@@ -273,7 +274,7 @@ async def test_a_command_in_the_background_is_listed_without_its_secret(home: Pa
     folder.mkdir()
     command = f"printf %s '{SECRET}' | wc -c > size.txt; sleep 60"
     run = a_call("terminal_operations", operation="run_command", command=command, is_background=True)
-    async with chatting(home, [[run], "Done."], settings={"working_directory": str(folder)}) as chat:
+    async with open_chat(home, [[run], "Done."], settings={"working_directory": str(folder)}) as chat:
         await knows(chat)
         assert (await chat.say(allow=("terminal_operations.run_command",))).status == "completed"
         listed = await chat.api.terminals.list(ME, chat.id)

@@ -17,7 +17,7 @@ from pilothouse.permissions.danger import danger_of
 from pilothouse.permissions.policy import RuleSet
 from pilothouse.types import limits
 from pilothouse.types.access import Access, CommandUse
-from tests.support.authority import a_command, a_rule, grants
+from tests.permissions.accesses import a_command, a_rule, grants
 
 CORPUS = tomllib.loads((Path(__file__).parent / "shell_corpus.toml").read_text())
 # What bash and dash have built in and we read: as programs they are told apart by being found.

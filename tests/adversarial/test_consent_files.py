@@ -18,7 +18,8 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.servers import Consent, ConsentGiven, ServerEntry, ServerInput
-from tests.support.mcp_hosting import hosting
+from tests.adversarial.conftest import earlier_program
+from tests.support.mcp_hosting import open_mcp_host
 from tests.support.mcp_servers import scripted
 
 SCRIPTED = scripted()[1]
@@ -143,31 +144,48 @@ def asked(subject: ServerEntry, before: Agreed | None = None) -> Consent:
 
 
 @pytest.mark.case("SPAWN-03", "SPAWN-12")
-@pytest.mark.parametrize(("line", "file"), FORMS, ids=NAMES)
-async def test_a_changed_file_voids_consent_in_every_form_of_command_and_an_unchanged_one_asks_nothing(
-    home: Path, project: Path, line: str, file: str
-) -> None:
-    async with hosting(home) as hosted:
-        view = await hosted.add(body(line, project), agree=False)
+async def test_a_changed_file_voids_consent_and_an_unchanged_one_asks_nothing(home: Path, project: Path) -> None:
+    script = project / "s.py"
+    async with open_mcp_host(home) as hosted:
+        view = await hosted.add(body("env A=1 python3 s.py", project), agree=False)
         assert view.consent is not None
-        assert str(project / file) in view.consent.files
+        assert str(script) in view.consent.files
         await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
         assert (await hosted.admin.test(ME, "Mine")).ok
     # What the server keeps is its own affair.
     (project / "memory.json").write_text('{"a": "note"}')
     (project / "app.log").write_text("a line\n")
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         assert (await hosted.view("Mine")).consent is None
         assert (await hosted.admin.test(ME, "Mine")).ok
         await hosted.admin.disconnect(ME, "Mine")
-        (project / file).write_text("evil\n")
+        script.write_text("evil\n")
         assert not (await hosted.admin.test(ME, "Mine")).ok
         view = await hosted.view("Mine")
         assert view.state == "needs_consent"
         assert view.consent is not None
-        assert view.consent.changes == (f"The content of {project / file} changed.",)
+        assert view.consent.changes == (f"The content of {script} changed.",)
         await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
         assert (await hosted.admin.test(ME, "Mine")).ok
+
+
+@pytest.mark.case("SPAWN-03", "SPAWN-12")
+@pytest.mark.parametrize(("line", "file"), FORMS, ids=NAMES)
+def test_in_every_form_of_command_a_changed_file_voids_consent_and_an_unchanged_one_does_not(
+    project: Path, line: str, file: str
+) -> None:
+    subject = entry(line, project)
+    agreed = look(subject)
+    assert str(project / file) in asked(subject).files
+    # What the server keeps is its own affair.
+    (project / "memory.json").write_text('{"a": "note"}')
+    (project / "app.log").write_text("a line\n")
+    assert agreed.allows(look(subject, agreed))
+    (project / file).write_text("evil\n")
+    now = look(subject, agreed)
+    assert not agreed.allows(now)
+    assert shown(subject, now, agreed).changes == (f"The content of {project / file} changed.",)
+    assert now.allows(look(subject, now))
 
 
 @pytest.mark.case("SPAWN-03")
@@ -235,10 +253,7 @@ def test_what_a_first_line_leads_to_is_bound_and_the_declared_path_counts_for_it
     node.write_text("#!/bin/sh\nevil\n")
     assert asked(subject, agreed).changes == (f"The content of {node} changed.",)
     # Another folder before it, as the server's own PATH has it.
-    earlier = tmp_path / "earlier"
-    earlier.mkdir()
-    (earlier / "node").write_text("#!/bin/sh\n")
-    (earlier / "node").chmod(0o755)
+    earlier = earlier_program(tmp_path, "node")
     declared = entry(str(project / "run"), project, plain_env={"PATH": f"{earlier}:/usr/bin:/bin"})
     assert str(earlier / "node") in asked(declared).files
     assert str(node) not in asked(declared).files
@@ -250,10 +265,7 @@ def test_another_interpreter_before_the_one_that_was_found_voids_consent(
 ) -> None:
     subject = entry("env A=1 python3 s.py", project)
     agreed = look(subject)
-    earlier = tmp_path / "earlier"
-    earlier.mkdir()
-    (earlier / "python3").write_text("#!/bin/sh\nevil\n")
-    (earlier / "python3").chmod(0o755)
+    earlier = earlier_program(tmp_path, "python3")
     monkeypatch.setenv("PATH", f"{earlier}:{os.environ['PATH']}")
     now = asked(subject, agreed)
     assert any(str(earlier / "python3") in change for change in now.changes)
@@ -396,7 +408,7 @@ def test_an_interpreter_that_only_the_system_can_change_is_known_by_its_place() 
 
 
 async def test_whoever_asks_while_a_command_is_being_looked_at_is_told_that_it_waits_for_consent(home: Path) -> None:
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         made = await hosted.add(ServerInput(name="Mine", command=sys.executable, args=(SCRIPTED,)), agree=False)
         hosted.supervisor.restart(made.id)
         lists = await asyncio.gather(*(hosted.admin.list(ME) for _ in range(3)))
@@ -413,7 +425,7 @@ async def test_whoever_asks_while_a_command_is_being_looked_at_is_told_that_it_w
 async def test_a_command_that_changed_under_the_persons_eyes_is_shown_as_it_is_now(home: Path, tmp_path: Path) -> None:
     script = tmp_path / "s.py"
     script.write_text("print()")
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         made = await hosted.add(ServerInput(name="Mine", command=sys.executable, args=(str(script),)), agree=False)
         assert made.consent is not None
         script.write_text(script.read_text() + "\n# other\n")

@@ -19,7 +19,7 @@ from pilothouse.store import upgrade
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.wiring.backups import back_up, restore
-from tests.support.chatting import chatting
+from tests.support.chats import open_chat
 
 Line = Mapping[str, object] | list[object]
 HEAD: dict[str, object] = {"pilothouse": "backup", "schema": upgrade.HEAD, "format": 1, "version": "0", "made_at": 0.0}
@@ -116,7 +116,7 @@ def kept(home: Path) -> Path:
     """A home with a conversation."""
 
     async def talk() -> None:
-        async with chatting(home, ["Yes."]) as chat:
+        async with open_chat(home, ["Yes."]) as chat:
             await chat.say("Keep me")
 
     asyncio.run(talk())

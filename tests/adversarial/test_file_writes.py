@@ -17,22 +17,15 @@ from pilothouse.tools.files.contents import read_whole
 from pilothouse.tools.files.places import PathRefused, find_place
 from pilothouse.tools.files.steps import WriteFile
 from pilothouse.tools.files.walk import parent_of
-from tests.support.files import FileCalls, file_calls
+from tests.support.files import FileCalls, open_file_tool
 from tests.support.lag import HELD, least_hold
 from tests.support.records import OWNER
-from tests.support.small_disks import mounted_small
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "proj"
-    folder.mkdir()
-    return folder
+from tests.support.small_disks import mount_small_disk
 
 
 @pytest_asyncio.fixture
 async def at_work(home: Path, work: Path) -> AsyncIterator[FileCalls]:
-    async with file_calls(home, work) as opened:
+    async with open_file_tool(home, work) as opened:
         yield opened
 
 
@@ -87,7 +80,7 @@ async def test_new_content_is_private_until_it_is_in_place(
 @pytest.fixture
 def small_disk(work: Path) -> Iterator[Path]:
     """The working directory as a file system with little room, where this account may make one."""
-    with mounted_small(work, "1m"):
+    with mount_small_disk(work, "1m"):
         yield work
 
 

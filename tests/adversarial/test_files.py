@@ -20,19 +20,12 @@ from pilothouse.tools.files.walk import open_folder, parent_of
 from pilothouse.types.access import Access, PathUse
 from pilothouse.types.api import ConversationPatch
 from tests.adversarial import swapping
-from tests.support.chatting import ME, chatting
-from tests.support.files import FileCalls, file_calls
+from tests.support.chats import ME, open_chat
+from tests.support.files import FileCalls, open_file_tool
 
 SECRET = "canary-7431-outside"
 SWAPS = 10_000
 FORBIDDEN = "It belongs to Pilothouse itself"
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "proj"
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture
@@ -46,13 +39,13 @@ def person(tmp_path: Path) -> Path:
 
 @pytest_asyncio.fixture
 async def at_work(home: Path, work: Path, person: Path) -> AsyncIterator[FileCalls]:
-    async with file_calls(home, work, person) as opened:
+    async with open_file_tool(home, work, person) as opened:
         yield opened
 
 
 def outside_of(work: Path) -> Path:
     """Return a folder beside the working directory with a secret in it."""
-    folder = work.parent / "proj-secrets"
+    folder = work.parent / "work-secrets"
     folder.mkdir()
     (folder / "a.txt").write_text(SECRET)
     return folder
@@ -206,7 +199,7 @@ async def test_every_path_of_a_patch_is_a_path_of_the_call(at_work: FileCalls, w
     ]
     assert access.preview == {}
     assert "leaves the working directory" in await at_work.fails(
-        "apply_patch", patch="--- a/../proj-secrets/a.txt\n+++ b/../proj-secrets/a.txt\n@@ -1 +1 @@\n-a\n+b\n"
+        "apply_patch", patch="--- a/../work-secrets/a.txt\n+++ b/../work-secrets/a.txt\n@@ -1 +1 @@\n-a\n+b\n"
     )
     moved = "diff --git a/a.txt b/x\nrename from a.txt\nrename to .vscode/tasks.json\n"
     access = await at_work.touched("apply_patch", patch=moved)
@@ -348,7 +341,7 @@ async def test_no_mode_lets_an_agent_write_our_settings(home: Path, work: Path) 
         {"operation": "create_file", "filePath": "honest.txt", "content": "fine"},
     ]
     turns = [[{"call": "file_operations", "arguments": each}] for each in given]
-    async with chatting(home, [*turns, "Done."], settings={"working_directory": str(work)}) as chat:
+    async with open_chat(home, [*turns, "Done."], settings={"working_directory": str(work)}) as chat:
         settings = (await chat.snapshot()).conversation.settings
         approving = msgspec.structs.replace(settings, mode="auto_approve")
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(settings=approving))

@@ -24,7 +24,7 @@ from pilothouse.tools.terminal.screen import Output, render
 from pilothouse.types import jsonc, limits
 from pilothouse.types.errors import PilothouseError
 from tests.models.test_text_calls import CALL, found_in
-from tests.support.growing import growth, seconds
+from tests.support.time_growth import growth, processor_seconds
 
 
 def imported(text: str) -> object:
@@ -45,6 +45,7 @@ def lines_of(text: str) -> str:
     return "".join(one.text for one in (*inline.feed(text), *inline.end()))
 
 
+@pytest.mark.sampled(share=0.2)
 @pytest.mark.parametrize(
     ("read", "again"),
     [
@@ -106,7 +107,7 @@ def test_a_model_that_never_ends_a_call_is_read_in_step_with_what_it_writes(begu
     ],
 )
 def test_what_once_took_ten_seconds_and_more_is_read_at_once(read: Callable[[str], object], text: str) -> None:
-    assert seconds(lambda: read(text)) < 0.1
+    assert processor_seconds(lambda: read(text)) < 0.1
 
 
 def test_a_file_with_comments_and_trailing_commas_is_read_as_ever() -> None:
@@ -163,7 +164,7 @@ def test_a_screen_made_to_take_long_is_given_up_in_the_helper_process() -> None:
     ],
 )
 def test_what_no_terminal_knows_is_passed_over(text: str, shown: str) -> None:
-    assert seconds(lambda: render(Output(text, 40, 5))) < 0.2
+    assert processor_seconds(lambda: render(Output(text, 40, 5))) < 0.2
     assert render(Output(text, 40, 5)) == shown
 
 

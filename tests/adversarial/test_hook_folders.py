@@ -10,7 +10,7 @@ import pytest
 
 from pilothouse.permissions.protected import Protected
 from pilothouse.types.authority import ChosenMode
-from tests.support.chatting import chatting
+from tests.support.chats import open_chat
 from tests.support.repositories import make_repository
 
 HOOK = "It is a hook, which git runs."
@@ -136,7 +136,7 @@ async def test_a_hook_in_the_repositorys_own_folder_is_asked_about_in_every_mode
 ) -> None:
     git(project, "config", "core.hooksPath", "tools/hooks")
     settings = {"working_directory": str(project), "mode": mode}
-    async with chatting(home, [writing("tools/plain"), writing("tools/hooks/pre-commit")], settings=settings) as chat:
+    async with open_chat(home, [writing("tools/plain"), writing("tools/hooks/pre-commit")], settings=settings) as chat:
         assert (await chat.say()).status == "waiting"
         (question,) = await chat.items("question")
         assert HOOK in question.text

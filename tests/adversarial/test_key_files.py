@@ -17,9 +17,10 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.server_checks import ServerCheck
 from pilothouse.types.server_keys import KeyInput
 from pilothouse.types.servers import ServerInput
-from tests.support.mcp_gateway import Streamable, serving
-from tests.support.mcp_hosting import Hosted, hosting
+from tests.support.mcp_gateway import Streamable
+from tests.support.mcp_hosting import McpHost, open_mcp_host
 from tests.support.mcp_servers import scripted
+from tests.support.tiny_http import TinyHttp
 
 GUEST = "guest"
 KEY = "the-key-of-the-owner"
@@ -27,8 +28,8 @@ TOKEN = "header:Authorization"
 
 
 @pytest_asyncio.fixture
-async def hosted(home: Path) -> AsyncIterator[Hosted]:
-    async with hosting(home) as opened:
+async def hosted(home: Path) -> AsyncIterator[McpHost]:
+    async with open_mcp_host(home) as opened:
         yield opened
 
 
@@ -52,11 +53,11 @@ def local(path: str, name: str = "Here") -> ServerInput:
 
 @pytest.mark.parametrize("how", ["file", "environment"])
 async def test_a_guest_names_no_file_and_no_variable(
-    hosted: Hosted, file: Path, monkeypatch: pytest.MonkeyPatch, how: str
+    hosted: McpHost, file: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setenv("OF_THE_OWNER", KEY)
     stolen = KeyInput(file=str(file)) if how == "file" else KeyInput(environment="OF_THE_OWNER")
-    async with serving(Streamable()) as server:
+    async with TinyHttp(Streamable()) as server:
         for verb in (
             lambda: hosted.admin.add(GUEST, remote(server.url, stolen)),
             lambda: hosted.admin.check(GUEST, ServerCheck(server=remote(server.url, stolen))),
@@ -73,8 +74,8 @@ async def test_a_guest_names_no_file_and_no_variable(
 
 @pytest.mark.case("AUT-08")
 @pytest.mark.parametrize("by_hand", [True, False])
-async def test_a_key_file_is_not_sent_to_another_address(hosted: Hosted, file: Path, by_hand: bool) -> None:
-    async with serving(Streamable()) as mine, serving(Streamable()) as thief:
+async def test_a_key_file_is_not_sent_to_another_address(hosted: McpHost, file: Path, by_hand: bool) -> None:
+    async with TinyHttp(Streamable()) as mine, TinyHttp(Streamable()) as thief:
         view = await hosted.admin.add(ME, remote(mine.url, KeyInput(file=str(file))))
         assert (await hosted.admin.test(ME, view.id)).ok
         if by_hand:
@@ -95,8 +96,8 @@ async def test_a_key_file_is_not_sent_to_another_address(hosted: Hosted, file: P
             assert (await hosted.admin.test(ME, view.id)).ok, "the twin: back where it was given for"
 
 
-async def test_the_key_file_of_an_entry_written_by_hand_stays_at_its_address(hosted: Hosted, file: Path) -> None:
-    async with serving(Streamable()) as mine, serving(Streamable()) as thief:
+async def test_the_key_file_of_an_entry_written_by_hand_stays_at_its_address(hosted: McpHost, file: Path) -> None:
+    async with TinyHttp(Streamable()) as mine, TinyHttp(Streamable()) as thief:
         entry = {
             "id": "one",
             "name": "Far",
@@ -113,7 +114,7 @@ async def test_the_key_file_of_an_entry_written_by_hand_stays_at_its_address(hos
 
 @pytest.mark.parametrize("place", ["secrets/consents.json", "config.json", "secrets"])
 @pytest.mark.parametrize("way", ["path", "link", "folder link", "dots"])
-async def test_what_is_pilothouses_own_is_nobodys_key(hosted: Hosted, tmp_path: Path, place: str, way: str) -> None:
+async def test_what_is_pilothouses_own_is_nobodys_key(hosted: McpHost, tmp_path: Path, place: str, way: str) -> None:
     own = hosted.home / place
     (hosted.home / "secrets" / "consents.json").touch(mode=0o600)
     path = tmp_path / "link"
@@ -126,7 +127,7 @@ async def test_what_is_pilothouses_own_is_nobodys_key(hosted: Hosted, tmp_path: 
         path = hosted.home / ".." / hosted.home.name / place
     else:
         path = own
-    async with serving(Streamable()) as server:
+    async with TinyHttp(Streamable()) as server:
         view = await hosted.admin.add(ME, remote(server.url, KeyInput(file=str(path))))
         tested = await hosted.admin.test(ME, view.id)
         assert tested.message.endswith("which leads to what is Pilothouse's own.")
@@ -141,7 +142,7 @@ async def test_the_master_key_and_the_programs_own_variables_are_nobodys_key(
     master.chmod(0o600)
     monkeypatch.setenv("PILOTHOUSE_MASTER_KEY_FILE", str(master))
     monkeypatch.setenv("PILOTHOUSE_TOKEN", "the-token-of-the-page")
-    async with hosting(home) as hosted, serving(Streamable()) as server:
+    async with open_mcp_host(home) as hosted, TinyHttp(Streamable()) as server:
         for key in (KeyInput(file=str(master)), KeyInput(environment="PILOTHOUSE_TOKEN")):
             view = await hosted.admin.add(ME, remote(server.url, key))
             assert "Pilothouse's own." in (await hosted.admin.test(ME, view.id)).message
@@ -150,7 +151,7 @@ async def test_the_master_key_and_the_programs_own_variables_are_nobodys_key(
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "huge", "grows"])
-async def test_nothing_waits_for_a_key_file_or_reads_it_without_end(hosted: Hosted, tmp_path: Path, kind: str) -> None:
+async def test_nothing_waits_for_a_key_file_or_reads_it_without_end(hosted: McpHost, tmp_path: Path, kind: str) -> None:
     path = tmp_path / kind
     if kind == "fifo":
         os.mkfifo(path, 0o600)
@@ -174,7 +175,7 @@ async def test_nothing_waits_for_a_key_file_or_reads_it_without_end(hosted: Host
 
 
 async def test_a_key_that_someone_writes_into_the_file_of_settings_is_agreed_to_first(
-    hosted: Hosted, tmp_path: Path
+    hosted: McpHost, tmp_path: Path
 ) -> None:
     evil = tmp_path / "evil"
     evil.write_text(f"--require={tmp_path}/evil.js")
@@ -193,7 +194,7 @@ async def test_a_key_that_someone_writes_into_the_file_of_settings_is_agreed_to_
     assert "The variable NODE_OPTIONS can make the program load other code." in changed.consent.warnings
 
 
-async def test_a_key_stands_in_no_sentence_and_no_log(hosted: Hosted, file: Path) -> None:
+async def test_a_key_stands_in_no_sentence_and_no_log(hosted: McpHost, file: Path) -> None:
     code = "import os, sys; sys.exit(os.environ['A_TOKEN'] + ' is wrong; B_TOKEN is required')"
     keys: dict[str, KeyInput | None] = {"env:A_TOKEN": KeyInput(file=str(file))}
     view = await hosted.add(ServerInput(name="Loud", command=sys.executable, args=("-c", code), keys=keys))

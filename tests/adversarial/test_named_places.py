@@ -13,9 +13,9 @@ from pilothouse.mcp.servers import importing
 from pilothouse.permissions.policy import Policy
 from pilothouse.types.access import Access
 from pilothouse.types.authority import Pattern
-from tests.support.deciding import HeldRules, a_rule
-from tests.support.repositories import building
-from tests.support.searching import plant, searcher
+from tests.support.authorizers import HeldRules, a_rule
+from tests.support.repositories import open_git_tool
+from tests.support.search_tool import open_search_tool, write_files
 
 SECRET = "planted-0000"
 # As a list of tasks, as text, and as patterns: whoever reads it and tells of it, tells this.
@@ -30,15 +30,8 @@ TEXTS = {
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    plant(tmp_path, {f"outside/{name}": text for name, text in TEXTS.items()})
+    write_files(tmp_path, {f"outside/{name}": text for name, text in TEXTS.items()})
     return tmp_path / "outside"
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
 
 
 @pytest.mark.case("FS-01", "SPAWN-08")
@@ -49,7 +42,7 @@ async def test_lists_of_tasks_are_not_read_elsewhere(home: Path, work: Path, out
     (work / ".vscode").symlink_to(outside)
     (work / "Makefile").write_text(f"include {outside}/Makefile\nown:\n\ttrue\n")
     (work / "justfile").write_text(f"import '{outside}/justfile'\nours:\n    true\n")
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         said = await builds.fails("run_task", label="none of them")
         assert "make: own" in said
         assert "just: ours" in said
@@ -64,7 +57,7 @@ async def test_a_folder_that_a_task_names_is_in_its_command_and_can_be_forbidden
     task = {"label": "away", "command": "ls", "options": {"cwd": "${workspaceFolder}/../outside"}}
     (work / ".vscode" / "tasks.json").write_text(json.dumps({"tasks": [task]}))
     rules = Policy(HeldRules(a_rule("deny", Pattern(paths=(f"{outside}/**",)))))
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         access = await builds.touched("run_task", label="away")
         assert access.command is not None
         assert str(outside) in access.command.text
@@ -78,8 +71,8 @@ LINKS = ("link.txt", ".gitignore", ".ignore", "folder", "deep/link.py", ".git")
 
 @pytest.mark.case("FS-01", "FS-03")
 async def test_no_search_finds_anything_elsewhere(home: Path, work: Path, outside: Path) -> None:
-    plant(outside, {"code.py": f"def planted_0000(): return '{SECRET}'\n", "info/exclude": "seen.txt\n"})
-    plant(work, {"seen.txt": "an honest planted line\n", "deep/own.py": "def own(): pass\n"})
+    write_files(outside, {"code.py": f"def planted_0000(): return '{SECRET}'\n", "info/exclude": "seen.txt\n"})
+    write_files(work, {"seen.txt": "an honest planted line\n", "deep/own.py": "def own(): pass\n"})
     targets = {".gitignore": "Makefile", ".ignore": "Makefile", "link.txt": "Makefile", "deep/link.py": "code.py"}
     for name in LINKS:
         (work / name).symlink_to(outside / targets.get(name, ""))
@@ -90,7 +83,7 @@ async def test_no_search_finds_anything_elsewhere(home: Path, work: Path, outsid
         ("list_usages", {"symbolName": "planted_0000"}),
         ("file_search", {"query": "*"}),
     ]
-    async with searcher(home, work) as search:
+    async with open_search_tool(home, work) as search:
         for operation, arguments in searches:
             output = await search.call(operation, **arguments)
             assert SECRET not in output.text, operation
@@ -118,7 +111,7 @@ async def test_a_checker_that_a_project_sets_up_is_a_command_whatever_it_extends
     for program in ("ruff", "mypy", "tsc", "eslint"):
         (programs / program).write_text("#!/bin/sh\n")
         (programs / program).chmod(0o755)
-    async with searcher(home, work) as search:
+    async with open_search_tool(home, work) as search:
         access = await search.tool.access({"operation": "get_errors"}, search.context())
         assert isinstance(access, Access), access
         assert access.command is not None
@@ -131,7 +124,7 @@ def test_an_import_takes_no_variables_out_of_a_place_of_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    plant(tmp_path, {".aws/credentials": f"KEY={SECRET}\n", "project/.env": "PORT=80\n"})
+    write_files(tmp_path, {".aws/credentials": f"KEY={SECRET}\n", "project/.env": "PORT=80\n"})
     named = tmp_path / ".aws" / "credentials"
     if way == "link":
         os.symlink(named, tmp_path / "project" / "more.env")

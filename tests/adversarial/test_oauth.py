@@ -21,8 +21,19 @@ from pilothouse.mcp.oauth.signing_in import SignIn, begin, finish
 from pilothouse.mcp.oauth.web import Web
 from pilothouse.secrets.store import SecretStore
 from pilothouse.types import limits
-from tests.support.fake_issuer import Answer, Asked, Issuer, Resource, document, serving
-from tests.support.signing_in import REDIRECT, Attended, Guest, Person, Query, ask, known_client, signing_in
+from tests.support.fake_issuer import Issuer, Resource, document
+from tests.support.sign_ins import (
+    REDIRECT,
+    Attended,
+    Guest,
+    Person,
+    Query,
+    SignInSetting,
+    ask,
+    known_client,
+    open_sign_in,
+)
+from tests.support.tiny_http import Answer, Request
 
 BAD_ADDRESSES = [
     "javascript:alert(1)",
@@ -41,38 +52,46 @@ BAD_ADDRESSES = [
 ]
 
 
+async def check_refused(setting: SignInSetting, words: str | None = None) -> None:
+    """Check that nobody signs in, and that the reason is told in these words."""
+    with pytest.raises(OAuthError, match=words):
+        await ask(setting.access(), setting.resource.mcp)
+
+
+async def check_not_sent(setting: SignInSetting, words: str | None = None) -> None:
+    """Check that nobody is sent anywhere to sign in, and that the reason is told in these words."""
+    await check_refused(setting, words)
+    assert not setting.guest.sent_to
+
+
 @pytest.mark.case("OAUTH-01")
 @pytest.mark.parametrize("address", BAD_ADDRESSES)
 async def test_nobody_is_sent_to_an_address_that_is_not_https(address: str) -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.issuer.about = {"authorization_endpoint": address}
-        with pytest.raises(OAuthError, match="only https"):
-            await ask(setting.access(), setting.resource.mcp)
-        assert not setting.guest.sent_to
-        assert not setting.issuer.requests("/register")
+        await check_not_sent(setting, "only https")
+        assert not setting.issuer.requests_to("/register")
 
 
 @pytest.mark.case("OAUTH-02")
 async def test_an_address_with_odd_characters_is_opened_in_the_form_that_was_checked() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         odd = f"{setting.issuer.url}/authorize?a=`id`&b='x' \"y\"&c=%zz&d=$(calc)|more^<>"
         setting.issuer.about = {"authorization_endpoint": odd}
         assert await ask(setting.access(), setting.resource.mcp) == 200
         opened = setting.guest.sent_to[0].url
         assert not set(opened) & set(" `'\"|^<>\\{}")
         assert checked(opened, "address") == opened
-        arrived = setting.issuer.requests("/authorize")[0].query
+        arrived = setting.issuer.requests_to("/authorize")[0].query
         assert (arrived["a"], arrived["b"], arrived["d"]) == ("`id`", "'x' \"y\"", "$(calc)|more^<>")
 
 
 @pytest.mark.case("OAUTH-02")
 async def test_an_address_cannot_set_what_is_ours_to_say() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         there = f"{setting.issuer.url}/authorize?redirect_uri=https://evil.example"
         setting.issuer.about = {"authorization_endpoint": there}
-        with pytest.raises(OAuthError):
-            await ask(setting.access(), setting.resource.mcp)
-        assert not setting.guest.sent_to
+        await check_not_sent(setting)
 
 
 @pytest.mark.case("OAUTH-02")
@@ -130,7 +149,7 @@ async def test_an_issuer_elsewhere_leads_nobody_to_this_machine_although_its_ser
 
 @pytest.mark.case("OAUTH-13")
 async def test_a_token_is_not_shown_to_this_machine_because_an_issuer_elsewhere_says_so() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         await ask(setting.access(), setting.resource.mcp)
         moved = msgspec.structs.replace(setting.kept, issuer="https://203.0.113.7")
         await setting.credentials.keep(moved)
@@ -144,18 +163,16 @@ async def test_a_token_is_not_shown_to_this_machine_because_an_issuer_elsewhere_
     "target", ["file:///etc/passwd", "javascript:alert(1)", "http://10.0.0.1/", "//169.254.169.254"]
 )
 async def test_a_description_that_leads_on_to_a_bad_place_is_not_followed(target: str) -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         well_known = "/.well-known/oauth-authorization-server"
         setting.issuer.instead[well_known] = Answer(302, b"", {"location": target})
         # Refused for what it is, and not because nobody answers there.
-        with pytest.raises(OAuthError, match=r"not a web address|is not valid|is a private address"):
-            await ask(setting.access(), setting.resource.mcp)
-        assert not setting.guest.sent_to
+        await check_not_sent(setting, r"not a web address|is not valid|is a private address")
 
 
 @pytest.mark.case("OAUTH-03")
 async def test_a_description_may_lead_on_to_a_good_place() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         moved = f"{setting.issuer.url}/about"
         setting.issuer.instead["/.well-known/oauth-authorization-server"] = Answer(302, b"", {"location": moved})
         setting.issuer.instead["/about"] = document(setting.issuer.document)
@@ -165,39 +182,34 @@ async def test_a_description_may_lead_on_to_a_good_place() -> None:
 @pytest.mark.case("OAUTH-04")
 @pytest.mark.parametrize("methods", [None, [], ["plain"]])
 async def test_nobody_signs_in_where_the_code_is_not_protected(methods: list[str] | None) -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.issuer.about = {"code_challenge_methods_supported": methods}
-        with pytest.raises(OAuthError, match="S256"):
-            await ask(setting.access(), setting.resource.mcp)
-        assert not setting.guest.sent_to
-        assert not setting.issuer.requests("/token")
+        await check_not_sent(setting, "S256")
+        assert not setting.issuer.requests_to("/token")
 
 
 @pytest.mark.case("OAUTH-05")
 async def test_an_issuer_that_speaks_for_another_is_refused() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.issuer.about = {"issuer": "https://accounts.example"}
-        with pytest.raises(OAuthError, match="calls itself"):
-            await ask(setting.access(), setting.resource.mcp)
-        assert not setting.guest.sent_to
+        await check_not_sent(setting, "calls itself")
 
 
 @pytest.mark.case("OAUTH-05")
 @pytest.mark.parametrize(("promised", "told"), [(True, None), (True, "other"), (None, "other"), (True, "slash")])
 async def test_a_code_from_another_issuer_goes_nowhere(promised: bool | None, told: str | None) -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.issuer.about = {"authorization_response_iss_parameter_supported": promised}
         names = {"other": "https://evil.example", "slash": f"{setting.issuer.url}/"}
         setting.issuer.redirect_extra = {"iss": names[told]} if told else {}
-        with pytest.raises(OAuthError, match="in the name of"):
-            await ask(setting.access(), setting.resource.mcp)
+        await check_refused(setting, "in the name of")
         assert setting.guest.sent_to
-        assert not setting.issuer.requests("/token")
+        assert not setting.issuer.requests_to("/token")
 
 
 @pytest.mark.case("OAUTH-05")
 async def test_a_code_from_the_right_issuer_is_exchanged() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.issuer.about = {"authorization_response_iss_parameter_supported": True}
         setting.issuer.redirect_extra = {"iss": setting.issuer.url}
         assert await ask(setting.access(), setting.resource.mcp) == 200
@@ -206,25 +218,25 @@ async def test_a_code_from_the_right_issuer_is_exchanged() -> None:
 @pytest.mark.case("OAUTH-05")
 async def test_the_client_of_one_issuer_is_never_shown_to_another() -> None:
     other = Issuer()
-    async with signing_in() as setting, serving(other):
+    async with open_sign_in() as setting, other:
         await ask(setting.access(), setting.resource.mcp)
-        first = setting.issuer.requests("/authorize")[0].query["client_id"]
+        first = setting.issuer.requests_to("/authorize")[0].query["client_id"]
         setting.resource.issuer = other
         assert await ask(setting.access(), setting.resource.mcp) == 200
         assert setting.kept.issuer == other.url
-        seen = [asked.query.get("client_id") or asked.form.get("client_id") for asked in other.asked]
+        seen = [asked.query.get("client_id") or asked.form.get("client_id") for asked in other.requests]
         assert first not in seen
 
 
 @pytest.mark.case("OAUTH-05")
 async def test_a_given_client_stays_with_the_issuer_it_was_first_used_at() -> None:
     other = Issuer()
-    async with signing_in() as setting, serving(other):
+    async with open_sign_in() as setting, other:
         await ask(setting.access(client=known_client()), setting.resource.mcp)
         setting.resource.issuer = other
         with pytest.raises(OAuthError, match="belongs to"):
             await ask(setting.access(client=known_client()), setting.resource.mcp)
-        assert not other.requests("/token")
+        assert not other.requests_to("/token")
 
 
 def _without_state(query: Query) -> Query:
@@ -234,23 +246,22 @@ def _without_state(query: Query) -> Query:
 @pytest.mark.case("OAUTH-06", "AUT-25")
 @pytest.mark.parametrize("state", ["wrong", None])
 async def test_a_redirect_with_a_wrong_or_missing_state_is_refused(state: str | None) -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.guest.change = lambda query: {**query, "state": state} if state else _without_state(query)
-        with pytest.raises(OAuthError, match="not one that waits"):
-            await ask(setting.access(), setting.resource.mcp)
-        assert not setting.issuer.requests("/token")
+        await check_refused(setting, "not one that waits")
+        assert not setting.issuer.requests_to("/token")
 
 
 @pytest.mark.case("OAUTH-06", "AUT-30")
 async def test_an_answer_that_comes_too_late_or_from_the_future_is_refused() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         place = await discover(setting.resource.mcp, Challenge(), Web(setting.resource.mcp))
         _, pending = await begin(place, Identity(redirect_uri=REDIRECT), (), None)
         for began in (time.time() - limits.SIGN_IN_SECONDS, time.time() + 60):
             moved = msgspec.structs.replace(pending, began=began)
             with pytest.raises(OAuthError, match="timed out after 2 minutes"):
                 await finish(moved, {"state": pending.state, "code": "any"})
-        assert not setting.issuer.requests("/token")
+        assert not setting.issuer.requests_to("/token")
 
 
 class Crossing(Guest):
@@ -271,20 +282,20 @@ class Crossing(Guest):
 
 @pytest.mark.case("OAUTH-06")
 async def test_two_sign_ins_at_once_do_not_cross() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         second = Resource(setting.issuer)
         setting.guest = Crossing()
-        async with serving(second):
+        async with second:
             one = setting.access()
             two = Attended(second.mcp, setting.credentials, one.person)
             got = await asyncio.gather(ask(one, setting.resource.mcp), ask(two, second.mcp), return_exceptions=True)
         assert all(isinstance(outcome, OAuthError) for outcome in got)
-        assert not setting.issuer.requests("/token")
+        assert not setting.issuer.requests_to("/token")
 
 
 @pytest.mark.case("OAUTH-07")
 async def test_a_stolen_code_is_useless_without_what_only_we_know() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         stolen: list[Query] = []
 
         def steal(query: Query) -> Query:
@@ -294,14 +305,14 @@ async def test_a_stolen_code_is_useless_without_what_only_we_know() -> None:
         setting.guest.change = steal
         await ask(setting.access(), setting.resource.mcp)
         sent = setting.guest.sent_to[0].url
-        verifier = setting.issuer.requests("/token")[0].form["code_verifier"]
+        verifier = setting.issuer.requests_to("/token")[0].form["code_verifier"]
         assert verifier not in sent
         assert verifier not in str(stolen)
 
 
 @pytest.mark.case("OAUTH-08")
 async def test_a_token_is_sent_to_its_own_server_only() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         access = setting.access()
         await ask(access, setting.resource.mcp)
         assert await access.headers(setting.resource.mcp)
@@ -312,24 +323,23 @@ async def test_a_token_is_sent_to_its_own_server_only() -> None:
 
 @pytest.mark.case("OAUTH-08")
 async def test_a_server_that_describes_another_is_refused() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.resource.about = {"resource": "https://bank.example/mcp"}
-        with pytest.raises(OAuthError, match="another place"):
-            await ask(setting.access(), setting.resource.mcp)
-        assert not setting.issuer.asked
+        await check_refused(setting, "another place")
+        assert not setting.issuer.requests
 
 
 @pytest.mark.case("OAUTH-08")
 async def test_a_server_may_describe_all_of_its_host() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.resource.about = {"resource": setting.resource.url}
         assert await ask(setting.access(), setting.resource.mcp) == 200
-        assert setting.issuer.requests("/token")[0].form["resource"] == setting.resource.url
+        assert setting.issuer.requests_to("/token")[0].form["resource"] == setting.resource.url
 
 
 @pytest.mark.case("OAUTH-08")
 async def test_what_is_kept_for_an_address_is_not_found_for_another(tmp_path: object) -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         await ask(setting.access(), setting.resource.mcp)
         kept = setting.kept
         secrets = SecretStore(tmp_path / "secrets", find=lambda: None, environ={})  # type: ignore[operator]
@@ -343,21 +353,21 @@ async def test_what_is_kept_for_an_address_is_not_found_for_another(tmp_path: ob
 
 @pytest.mark.case("OAUTH-11")
 async def test_a_server_that_refuses_every_token_is_given_up() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.resource.instead["/mcp"] = Answer(401, headers={"www-authenticate": "Bearer"})
         assert await ask(setting.access(), setting.resource.mcp) == 401
         assert len(setting.guest.sent_to) <= limits.TOKEN_TRIES
-        assert len(setting.resource.requests("/mcp")) <= limits.TOKEN_TRIES + 1
+        assert len(setting.resource.requests_to("/mcp")) <= limits.TOKEN_TRIES + 1
 
 
 @pytest.mark.case("OAUTH-11")
 async def test_more_rights_are_asked_for_once_and_shown_as_a_difference() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         access = setting.access()
         await ask(access, setting.resource.mcp)
         setting.resource.needs = {"write"}
 
-        def allow(asked: Asked) -> Answer:
+        def allow(asked: Request) -> Answer:
             token = asked.headers.get("authorization", "").removeprefix("Bearer ")
             wide = len(setting.guest.sent_to) > 1
             setting.resource.scopes[token] = {"read", "write"} if wide else {"read"}
@@ -373,12 +383,12 @@ async def test_more_rights_are_asked_for_once_and_shown_as_a_difference() -> Non
 
 @pytest.mark.case("OAUTH-11")
 async def test_a_server_that_wants_ever_more_rights_is_given_up() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         access = setting.access()
         await ask(access, setting.resource.mcp)
         demands = iter(range(100))
 
-        def wider(asked: Asked) -> Answer:
+        def wider(asked: Request) -> Answer:
             header = f'Bearer error="insufficient_scope", scope="right-{next(demands)}"'
             return Answer(403, headers={"www-authenticate": header})
 
@@ -389,7 +399,7 @@ async def test_a_server_that_wants_ever_more_rights_is_given_up() -> None:
 
 @pytest.mark.case("OAUTH-11")
 async def test_rights_that_the_token_has_already_are_not_asked_for_again() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         access = setting.access()
         await ask(access, setting.resource.mcp)
         header = 'Bearer error="insufficient_scope", scope="read"'
@@ -412,20 +422,17 @@ async def test_rights_that_the_token_has_already_are_not_asked_for_again() -> No
     ids=["other redirect", "huge", "no secret", "unknown method", "html", "refused"],
 )
 async def test_a_registration_that_is_not_ours_is_refused(answer: Answer) -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.issuer.instead["/register"] = answer
-        with pytest.raises(OAuthError):
-            await ask(setting.access(), setting.resource.mcp)
-        assert not setting.guest.sent_to
+        await check_not_sent(setting)
 
 
 @pytest.mark.case("OAUTH-12")
 @pytest.mark.parametrize("endpoint", ["registration_endpoint", "token_endpoint"])
 async def test_nothing_secret_goes_to_an_endpoint_without_encryption(endpoint: str) -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.issuer.about = {endpoint: "http://issuer.example/here"}
-        with pytest.raises(OAuthError, match="only https"):
-            await ask(setting.access(), setting.resource.mcp)
+        await check_refused(setting, "only https")
         assert not setting.memory.kept
 
 

@@ -13,20 +13,12 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.plugin_views import PluginView
 from pilothouse.wiring import OpenHost, open_host
 from tests.plugins.test_plugins import GREETER, SCRIPT
-from tests.support.chatting import ME, chatting
+from tests.support.chats import ME, open_chat
 from tests.support.commands import pilothouse
 from tests.support.packages import enable, install
 
 # Leaves a mark when it is imported.
 MARKING = "import pathlib; pathlib.Path({mark!r}).touch()\n"
-
-
-@pytest.fixture
-def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "packages"
-    folder.mkdir()
-    monkeypatch.syspath_prepend(str(folder))
-    return folder
 
 
 async def the_view(host: OpenHost) -> PluginView:
@@ -119,7 +111,7 @@ async def test_a_tool_that_says_nothing_about_what_it_touches_is_asked_about_and
 ) -> None:
     install(packages, "silent", GREETER.replace("        touches_nothing = True\n", ""))
     enable(home)
-    async with chatting(home, SCRIPT) as chat:
+    async with open_chat(home, SCRIPT) as chat:
         assert (await chat.say("Greet Ada")).status == "waiting"
         [call] = await chat.items("tool_call")
         access = call.raw["access"]
@@ -135,7 +127,7 @@ async def test_a_tool_that_declares_something_is_held_to_it_where_a_call_says_no
     )
     install(packages, "declared", declared)
     enable(home)
-    async with chatting(home, SCRIPT) as chat:
+    async with open_chat(home, SCRIPT) as chat:
         assert (await chat.say("Greet Ada")).status == "waiting"
         [call] = await chat.items("tool_call")
         assert call.raw["access"]["effects"] == ["sends"]
@@ -144,11 +136,10 @@ async def test_a_tool_that_declares_something_is_held_to_it_where_a_call_says_no
 @pytest.mark.slow
 def test_the_command_line_enables_and_disables(home: Path, packages: Path) -> None:
     install(packages, "spoken", GREETER)
-    path = {"PYTHONPATH": str(packages)}
-    assert "It is off until you enable it" in pilothouse(home, "plugins", "list", **path).err
-    done = pilothouse(home, "plugins", "enable", "spoken", **path)
+    assert "It is off until you enable it" in pilothouse(home, "plugins", "list").err
+    done = pilothouse(home, "plugins", "enable", "spoken")
     assert (done.code, "runs with your rights" in done.err) == (0, True)
-    assert "on" in pilothouse(home, "plugins", "list", **path).out.split()
-    assert pilothouse(home, "plugins", "disable", "spoken", **path).code == 0
-    assert "off" in pilothouse(home, "plugins", "list", **path).out.split()
-    assert "There is no plugin" in pilothouse(home, "plugins", "enable", "nobody", **path).err
+    assert "on" in pilothouse(home, "plugins", "list").out.split()
+    assert pilothouse(home, "plugins", "disable", "spoken").code == 0
+    assert "off" in pilothouse(home, "plugins", "list").out.split()
+    assert "There is no plugin" in pilothouse(home, "plugins", "enable", "nobody").err

@@ -15,29 +15,27 @@ from pilothouse.types.authority import NewGrant, Pattern, PolicyInput, Rule, See
 from pilothouse.types.items import Item
 from pilothouse.types.servers import ServerInput
 from tests.adversarial.test_exfil import READ, SEND, ServerTool, a_call
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.deciding import (
+from tests.support.authorizers import (
     ROOT,
     SERVER,
     TERMINAL,
     a_grant,
     an_authorizer,
-    calling,
+    command_access,
     decide,
-    running,
-    touching,
+    file_access,
+    server_access,
     verdict,
 )
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.repositories import make_repository
 from tests.support.tools import ToolOf, add_tools
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "secret.txt").write_text("the launch code is 0000")
-    return folder
+def project(work: Path) -> Path:
+    (work / "secret.txt").write_text("the launch code is 0000")
+    return work
 
 
 async def open_questions(chat: Chat) -> list[Item]:
@@ -51,7 +49,7 @@ async def open_questions(chat: Chat) -> list[Item]:
 async def test_auto_approve_does_not_let_private_data_out(home: Path, project: Path) -> None:
     mail = ServerTool("mail__send")
     settings = {"working_directory": str(project), "mode": "auto_approve"}
-    async with chatting(home, [[READ], [SEND], "Done."], settings=settings) as chat:
+    async with open_chat(home, [[READ], [SEND], "Done."], settings=settings) as chat:
         add_tools(chat.host, mail)
         assert ((await chat.say()).status, mail.calls) == ("waiting", [])
         [question] = await open_questions(chat)
@@ -65,22 +63,25 @@ async def test_a_server_named_like_a_source_gets_nothing_of_it(name: str) -> Non
     seen = Seen(frozenset({name if name != "anywhere" else "files"}))
     by = an_authorizer(a_grant(Pattern(tool="files.read", sources=())))
     tool = ToolOf("files__read", server=name, effects=SERVER.effects)
-    assert verdict(await decide(calling(name), by=by, tool=tool, seen=seen))[2] == "leaving"
+    assert verdict(await decide(server_access(name), by=by, tool=tool, seen=seen))[2] == "leaving"
     own = Seen(frozenset({f"server:{name}"}))
-    assert verdict(await decide(calling(name), by=by, tool=tool, seen=own))[0] == "allow"
+    assert verdict(await decide(server_access(name), by=by, tool=tool, seen=own))[0] == "allow"
 
 
 @pytest.mark.case("AUTHZ-14")
 async def test_auto_approve_lets_out_what_is_not_private_and_what_was_allowed(home: Path, project: Path) -> None:
     mail = ServerTool("mail__send")
     settings = {"working_directory": str(project), "mode": "auto_approve"}
-    async with chatting(home, [[SEND], [SEND], "Done."], settings=settings) as chat:
+    async with open_chat(home, [[SEND], [SEND], "Done."], settings=settings) as chat:
         add_tools(chat.host, mail)
         assert ((await chat.say()).status, len(mail.calls)) == ("completed", 2)
     read = Seen(private=frozenset({"files"}))
     by = an_authorizer(a_grant(Pattern(tool="files.read")))
-    assert verdict(await decide(calling(), "auto_approve", by=by, tool=SERVER, seen=read))[:2] == ("allow", "grant")
-    assert verdict(await decide(running("make"), "auto_approve", tool=TERMINAL, seen=read))[1] == "mode"
+    assert verdict(await decide(server_access(), "auto_approve", by=by, tool=SERVER, seen=read))[:2] == (
+        "allow",
+        "grant",
+    )
+    assert verdict(await decide(command_access("make"), "auto_approve", tool=TERMINAL, seen=read))[1] == "mode"
 
 
 # --- rules about files, and searches that come upon them -----------------------------------------
@@ -94,7 +95,7 @@ SEARCHES = [
 
 
 async def searched(home: Path, project: Path, turns: list[Any], *rules: dict[str, Any]) -> list[Item]:
-    async with chatting(home, [*turns, "Done."], settings={"working_directory": str(project)}) as chat:
+    async with open_chat(home, [*turns, "Done."], settings={"working_directory": str(project)}) as chat:
         (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
         assert (await chat.say()).status == "completed"
         return await chat.items("tool_call")
@@ -164,7 +165,7 @@ def tree(project: Path) -> Path:
 @pytest.mark.case("AUTHZ-05", "FS-12")
 async def test_a_permission_for_files_of_a_folder_is_none_for_the_folders_in_it(home: Path, tree: Path) -> None:
     turns = [[deleted("a.txt")], [deleted("b.txt")], [deleted("src")], "Done."]
-    async with chatting(home, turns, settings={"working_directory": str(tree)}) as chat:
+    async with open_chat(home, turns, settings={"working_directory": str(tree)}) as chat:
         run = await chat.say()
         [question] = await open_questions(chat)
         assert question.raw["proposal"]["paths"] == ["*"]
@@ -179,8 +180,8 @@ async def test_a_permission_for_files_of_a_folder_is_none_for_the_folders_in_it(
 @pytest.mark.parametrize(("paths", "allowed"), [("src/*", False), ("src/*/*", False), ("src/**", True), ("**", True)])
 @pytest.mark.case("AUTHZ-05")
 def test_only_a_pattern_for_whatever_is_below_covers_a_whole_folder(paths: str, allowed: bool) -> None:
-    [use] = touching(f"{ROOT}/src/deep", operation="delete_file").paths
-    whole = msgspec.structs.replace(touching(), paths=(msgspec.structs.replace(use, whole=True),))
+    [use] = file_access(f"{ROOT}/src/deep", operation="delete_file").paths
+    whole = msgspec.structs.replace(file_access(), paths=(msgspec.structs.replace(use, whole=True),))
     assert covers_all(Pattern(paths=(paths,)), Subject(whole, "", ROOT)) is allowed
 
 
@@ -192,7 +193,7 @@ async def test_what_a_rule_forbids_is_not_moved_with_the_folder_around_it(
 ) -> None:
     rule = {"id": "no", "verdict": "deny", "pattern": {"tool": "*", "paths": [paths]}}
     settings = {"working_directory": str(tree), "mode": "auto_edit"}
-    async with chatting(home, [[call], [moved("a.txt", "z.txt")], "Done."], settings=settings) as chat:
+    async with open_chat(home, [[call], [moved("a.txt", "z.txt")], "Done."], settings=settings) as chat:
         (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": [rule]}))
         assert (await chat.say()).status == "completed"
         assert ((tree / "src/deep/keys/d.key").exists(), (tree / "z.txt").exists()) == (True, True)
@@ -210,7 +211,7 @@ async def test_a_folder_is_not_made_a_repository_without_a_word_of_its_own(
     names = ["vendor/config", "vendor/objects/x", "vendor/refs/x", "vendor/header.txt", "head/index.ts", last]
     turns = [[a_call("file_operations", operation="create_file", filePath=name, content="x")] for name in names]
     settings = {"working_directory": str(project), "mode": "auto_edit"}
-    async with chatting(home, [*turns, "Done."], settings=settings) as chat:
+    async with open_chat(home, [*turns, "Done."], settings=settings) as chat:
         assert (await chat.say()).status == "waiting"
         assert [(project / name).exists() for name in names] == [True] * 5 + [False]
         [question] = await open_questions(chat)
@@ -223,7 +224,7 @@ async def test_neither_is_one_renamed_or_moved_into_place(home: Path, project: P
     (project / "innocent" / "HEAD").write_text("ref: refs/heads/main")
     turns = [[moved("secret.txt", "vendor/HEAD")], [moved("innocent", "vendor")], "Done."]
     settings = {"working_directory": str(project), "mode": "auto_edit"}
-    async with chatting(home, turns, settings=settings) as chat:
+    async with open_chat(home, turns, settings=settings) as chat:
         run = await chat.say()
         for _ in range(2):
             [question] = await open_questions(chat)
@@ -239,7 +240,7 @@ async def test_neither_is_one_renamed_or_moved_into_place(home: Path, project: P
 @pytest.mark.case("AUTHZ-04")
 async def test_a_permission_that_names_a_server_is_for_the_one_that_has_the_name_then(home: Path) -> None:
     """By hand, too: edited to another address it is another server, and the rule is not about that one."""
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         api = chat.api
         view = await api.servers.add(ME, ServerInput(name="Notes", url="http://127.0.0.1:9/mcp", enabled=False))
         rules = (

@@ -13,11 +13,27 @@ import pytest
 from pilothouse.tools.builds.git import Repository
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.types.terminals import Ran, SandboxKind
-from tests.support.repositories import building, git, make_repository
-from tests.support.terminals import AtTerminal
+from tests.support.repositories import git, make_repository, open_git_tool
+from tests.support.terminals import TerminalCalls
 
 MARK = "it-ran"
 PROGRAM = f"#!/bin/sh\necho x >> {MARK}\ncat\n"
+
+
+# What git runs for most of what it does.
+PROGRAMS = """
+[core]
+    fsmonitor = {program}
+    pager = {program}
+    editor = {program}
+    sshCommand = {program}
+    askPass = {program}
+[diff]
+    external = {program}
+[diff "evil"]
+    command = {program}
+    textconv = {program}
+"""
 
 
 def hostile(folder: Path) -> Path:
@@ -34,19 +50,10 @@ def hostile(folder: Path) -> Path:
     config = folder / ".git" / "config"
     with config.open("a") as file:
         file.write(
-            f"""
+            PROGRAMS.format(program=program)
+            + f"""
 [core]
-    fsmonitor = {program}
-    pager = {program}
-    editor = {program}
-    sshCommand = {program}
-    askPass = {program}
     alternateRefsCommand = {program}
-[diff]
-    external = {program}
-[diff "evil"]
-    command = {program}
-    textconv = {program}
 [filter "evil"]
     clean = {program}
     smudge = {program}
@@ -77,7 +84,7 @@ def hostile(folder: Path) -> Path:
     return folder
 
 
-async def look(builds: AtTerminal) -> None:
+async def look(builds: TerminalCalls) -> None:
     """Look at everything there is to look at."""
     output = await builds.does("get_changed_files", include_diff=True)
     assert "readme.md: modified" in output.text
@@ -90,7 +97,7 @@ async def look(builds: AtTerminal) -> None:
 @pytest.mark.parametrize("kind", ["bubblewrap", "none"])
 async def test_looking_at_a_repository_runs_nothing_of_it(home: Path, tmp_path: Path, kind: str) -> None:
     work = hostile(tmp_path / "work")
-    async with building(home, work, kind) as builds:  # type: ignore[arg-type]
+    async with open_git_tool(home, work, kind) as builds:  # type: ignore[arg-type]
         await look(builds)
     assert not (work / MARK).exists()
 
@@ -108,7 +115,7 @@ async def test_a_project_does_not_say_which_program_git_is(
         (place / "git").chmod(0o755)
     (work / "readme.md").write_text("Hello\nWorld\n")
     monkeypatch.setenv("PATH", f"{way.format(work=work)}:{os.environ['PATH']}")
-    async with building(home, work, kind) as builds:  # type: ignore[arg-type]
+    async with open_git_tool(home, work, kind) as builds:  # type: ignore[arg-type]
         output = await builds.does("get_changed_files", include_diff=True)
         committed = await builds.does("git_commit", message="More", files=["readme.md"])
     assert "+World" in output.text
@@ -130,7 +137,7 @@ async def test_hooks_run_with_a_commit_that_the_person_agreed_to_and_are_named(h
     hook.write_text(f"#!/bin/sh\necho ran >> {MARK}\n")
     hook.chmod(0o755)
     (work / "new.txt").write_text("new\n")
-    async with building(home, work) as builds:
+    async with open_git_tool(home, work) as builds:
         access = await builds.touched("git_commit", message="x", files=["new.txt"])
         assert access.preview["commit"]["hooks"] == ["pre-commit"]
         assert not (work / MARK).exists()
@@ -147,7 +154,7 @@ async def test_a_folder_that_only_looks_like_a_repository_is_none(home: Path, tm
     (bare / "refs").mkdir()
     (bare / "HEAD").write_text("ref: refs/heads/main\n")
     (bare / "config").write_text(f"[core]\n\tbare = false\n\tworktree = {bare}\n\tfsmonitor = touch {bare}/{MARK}\n")
-    async with building(home, bare, "none") as builds:
+    async with open_git_tool(home, bare, "none") as builds:
         await builds.does("get_changed_files")
     assert not (bare / MARK).exists()
 
@@ -160,7 +167,7 @@ async def test_settings_cannot_move_the_files_of_a_repository_elsewhere(home: Pa
     (secret / "diary.txt").write_text("dear diary\n")
     git(work, "config", "core.worktree", str(secret))
     (work / "new.txt").write_text("new\n")
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         output = await builds.does("get_changed_files", include_diff=True)
         assert "diary" not in output.text
         assert "new.txt: untracked" in output.text
@@ -183,41 +190,30 @@ async def test_a_missing_object_is_not_fetched_from_anywhere(home: Path, tmp_pat
         )
     git(work, "config", "core.repositoryformatversion", "1")
     (work / "readme.md").write_text("changed\n")
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         await builds.call("get_changed_files", include_diff=True)
     assert not (work / MARK).exists()
 
 
-SETTINGS_FOR_COMMITS = """
-[core]
-    fsmonitor = {program}
-    pager = {program}
-    editor = {program}
-    sshCommand = {program}
-    askPass = {program}
+SETTINGS_FOR_COMMITS = f"""{PROGRAMS}
 [sequence]
-    editor = {program}
-[diff]
-    external = {program}
-[diff "evil"]
-    command = {program}
-    textconv = {program}
+    editor = {{program}}
 [commit]
     verbose = true
 [gpg]
-    program = {program}
+    program = {{program}}
 [gpg "ssh"]
-    program = {program}
-    defaultKeyCommand = {program}
+    program = {{program}}
+    defaultKeyCommand = {{program}}
 [credential]
-    helper = !{program}
+    helper = !{{program}}
 [trailer "x"]
-    command = {program}
-    cmd = {program}
+    command = {{program}}
+    cmd = {{program}}
     ifmissing = add
 [remote "far"]
-    url = {folder}
-    uploadpack = {program}
+    url = {{folder}}
+    uploadpack = {{program}}
     promisor = true
 """
 
@@ -237,7 +233,7 @@ async def test_a_commit_runs_no_program_that_only_settings_name(
         file.write(SETTINGS_FOR_COMMITS.format(program=program, folder=work))
     git(work, "config", "commit.gpgSign", str(signed).lower())
     (work / "readme.md").write_text("Hello\nWorld\n")
-    async with building(home, work, kind) as builds:  # type: ignore[arg-type]
+    async with open_git_tool(home, work, kind) as builds:  # type: ignore[arg-type]
         output = await builds.call("git_commit", message="x", files=["readme.md"])
         # It is signed by the usual program or not at all.
         assert (output.error is None) is not signed
@@ -250,7 +246,7 @@ async def test_filters_run_with_a_commit_that_the_person_agreed_to_and_are_named
     git(work, "config", "filter.shout.clean", "tr a-z A-Z")
     (work / ".gitattributes").write_text("*.txt filter=shout\n")
     (work / "new.txt").write_text("new\n")
-    async with building(home, work) as builds:
+    async with open_git_tool(home, work) as builds:
         access = await builds.touched("git_commit", message="x", files=["new.txt"])
         assert access.preview["commit"]["filters"] == ["filter.shout.clean = tr a-z A-Z"]
         given: dict[str, object] = {"operation": "git_commit", "message": "x", "files": ["new.txt"]}
@@ -269,7 +265,7 @@ async def test_a_hook_that_changed_after_it_was_shown_does_not_run(home: Path, t
     hook.write_text("#!/bin/sh\n")
     hook.chmod(0o755)
     (work / "new.txt").write_text("new\n")
-    async with building(home, work) as builds:
+    async with open_git_tool(home, work) as builds:
         access = await builds.touched("git_commit", message="x", files=["new.txt"])
         hook.write_text(f"#!/bin/sh\necho ran >> {MARK}\n")
         given: dict[str, object] = {"operation": "git_commit", "message": "x", "files": ["new.txt"]}
@@ -287,7 +283,7 @@ async def test_what_goes_into_a_commit_by_a_repository_within_is_shown(home: Pat
     (inner / "readme.md").write_text("more\n")
     git(inner, "commit", "-qam", "More")
     (work / "new.txt").write_text("new\n")
-    async with building(home, work) as builds:
+    async with open_git_tool(home, work) as builds:
         access = await builds.touched("git_commit", message="x", files=["."])
         shown = {change["path"] for change in access.preview["changes"]}
         await builds.does("git_commit", message="x", files=["."])
@@ -305,7 +301,7 @@ async def test_a_commit_does_not_run_what_a_repository_within_names(home: Path, 
     (inner / "evil.sh").chmod(0o755)
     git(inner, "config", "core.fsmonitor", str(inner / "evil.sh"))
     (work / "new.txt").write_text("new\n")
-    async with building(home, work, kind) as builds:  # type: ignore[arg-type]
+    async with open_git_tool(home, work, kind) as builds:  # type: ignore[arg-type]
         await builds.does("get_changed_files", include_diff=True)
         await builds.does("git_commit", message="x", files=["."])
     assert not (work / MARK).exists()
@@ -326,7 +322,7 @@ async def test_everything_that_can_happen_to_a_file_is_committed(home: Path, tmp
     (work / "run.sh").write_text("x\n")
     (work / "run.sh").chmod(0o755)
     (work / os.fsdecode(b"latin-\xe9.txt")).write_text("x\n")
-    async with building(home, work) as builds:
+    async with open_git_tool(home, work) as builds:
         await builds.does("git_commit", message="x", files=["."])
     assert git(work, "status", "--porcelain") == ""
 

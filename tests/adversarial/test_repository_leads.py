@@ -18,8 +18,8 @@ from pilothouse.types.items import Item
 from pilothouse.types.ports import ToolOutput
 from pilothouse.types.terminals import TerminalSettings
 from tests.adversarial.test_exfil import a_call
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.repositories import building, git, make_repository
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.repositories import git, make_repository, open_git_tool
 
 CODE = "the launch code is 0000"
 LOOK = a_call("build_and_version_control", operation="get_changed_files", include_diff=True)
@@ -35,18 +35,11 @@ def victim(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
-
-
 @asynccontextmanager
 async def looking(home: Path, work: Path, *rules: dict[str, Any], turns: int = 1) -> AsyncIterator[Chat]:
     """Open a conversation that looks at what changed, where nothing holds git but what this program does."""
     script = [[LOOK], "Done."] * turns
-    async with chatting(home, script, settings={"working_directory": str(work)}, at_rest=False) as chat:
+    async with open_chat(home, script, settings={"working_directory": str(work)}, at_rest=False) as chat:
         await chat.api.settings.update(ME, ConfigPatch(terminal=TerminalSettings(sandbox="off")))
         (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
         yield chat
@@ -259,7 +252,7 @@ async def test_files_that_settings_name_are_found_first(
     with (work / ".git" / "config").open("a") as file:
         file.write(settings.format(place=place))
     (work / "more.config").write_text(f"[include]\n\tpath = {place}\n")
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         access = await builds.touched("get_changed_files")
     assert [(use.path, use.belongs) for use in access.paths if not use.inside] == [(str(place), not asks)]
 
@@ -285,7 +278,7 @@ async def test_a_file_that_is_named_by_where_git_is_installed_is_none_of_a_repos
     # From there git finds anything, whatever its own place is.
     if name == "include.path":
         assert git(work, "config", "core.editor") == "from-elsewhere"
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         assert (await builds.fails("get_changed_files")).startswith("BAD_REPOSITORY: ")
         assert (await builds.fails("git_commit", message="x")).startswith("BAD_REPOSITORY: ")
 
@@ -297,7 +290,7 @@ async def test_why_nothing_can_be_committed_is_not_told_of_a_repository_elsewher
 ) -> None:
     way(work, victim)
     script = [[a_call("build_and_version_control", operation="git_commit", message="x")], "Done."]
-    async with chatting(home, script, settings={"working_directory": str(work)}, at_rest=False) as chat:
+    async with open_chat(home, script, settings={"working_directory": str(work)}, at_rest=False) as chat:
         await chat.api.settings.update(ME, ConfigPatch(terminal=TerminalSettings(sandbox="off")))
         # Its files are missing here, which is a reason with their names in it.
         assert (await chat.say()).status == "waiting"
@@ -315,7 +308,7 @@ async def test_why_nothing_can_be_committed_is_told_at_once_in_a_second_working_
     main = make_repository(tmp_path / "main")
     git(main, "worktree", "add", "-q", str(tmp_path / "tree"))
     (tmp_path / "tree" / "new.txt").write_text("new\n")
-    async with building(home, tmp_path / "tree", "none") as builds:
+    async with open_git_tool(home, tmp_path / "tree", "none") as builds:
         told = await builds.access("git_commit", message="x")
     assert isinstance(told, ToolOutput)
     assert "Changed are new.txt." in told.text
@@ -329,7 +322,7 @@ async def test_variables_of_the_host_lead_git_nowhere(
     (work / ".git" / "refs" / "heads" / "main").write_text(git(victim, "rev-parse", "HEAD") + "\n")
     monkeypatch.setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", f"{victim}/.git/objects")
     monkeypatch.setenv("GIT_OBJECT_DIRECTORY", f"{victim}/.git/objects")
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         output = await builds.call("get_changed_files", include_diff=True)
     assert CODE not in output.text
 
@@ -339,7 +332,7 @@ async def test_variables_of_the_host_lead_git_nowhere(
 async def test_a_reference_names_no_file_elsewhere(home: Path, work: Path, victim: Path, name: str) -> None:
     _own(work, victim)
     (work / ".git" / "HEAD").write_text(f"ref: {name.format(victim=victim)}\n")
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         output = await builds.call("get_changed_files", include_diff=True)
     assert CODE not in output.text
 
@@ -353,7 +346,7 @@ async def test_a_repository_that_was_led_elsewhere_after_it_was_allowed_is_refus
     home: Path, work: Path, victim: Path, way: Callable[[Path, Path], None]
 ) -> None:
     make_repository(work)
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         given: dict[str, object] = {"operation": "get_changed_files", "include_diff": True}
         context = builds.context()
         access = await builds.tool.access(given, context)
@@ -372,7 +365,7 @@ async def test_a_repository_within_that_leads_elsewhere_is_told_before_a_commit(
     make_repository(work)
     (work / "inner").mkdir()
     by_file(work / "inner", victim)
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         access = await builds.touched("git_commit", message="x", files=["."])
     assert [(use.path, use.belongs) for use in access.paths] == [(f"{victim}/.git", False)]
 
@@ -389,7 +382,7 @@ async def test_a_repository_that_leads_round_and_round_is_told_in_one_sentence(
     (objects / "info" / "alternates").write_text("".join(f"{objects}/{number}\n" for number in range(1000)))
     (work / ".git" / "loop").symlink_to("loop")
     (work / ".git" / "up").symlink_to("..")
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         said = await builds.fails("get_changed_files")
         assert said.startswith("BAD_REPOSITORY: ")
         (objects / "info" / "alternates").write_text(f"{objects}\n{work}/.git/../.git/objects\n")
@@ -406,7 +399,7 @@ async def test_a_pipe_that_git_would_wait_for_is_told_at_once(home: Path, work: 
     make_repository(work)
     (work / ".git" / name).unlink(missing_ok=True)
     os.mkfifo(work / ".git" / name)
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         said = await builds.fails("get_changed_files")
     assert said.startswith(f"BAD_REPOSITORY: {work}/.git/{name} is a pipe")
 
@@ -445,11 +438,11 @@ async def test_a_submodule_is_looked_at_and_committed_to_without_more_ado(home: 
         assert "+World" in call.text
     git(project / "lib", "config", "user.name", "Someone")
     git(project / "lib", "config", "user.email", "someone@example.test")
-    async with building(home, project / "lib", "none") as builds:
+    async with open_git_tool(home, project / "lib", "none") as builds:
         await builds.does("git_commit", message="More", files=["readme.md"])
     assert git(project / "lib", "log", "-1", "--format=%s") == "More"
     # Seen from above there is nothing outside at all.
-    async with building(home, project, "none") as builds:
+    async with open_git_tool(home, project, "none") as builds:
         assert all(use.inside for use in (await builds.touched("get_changed_files")).paths)
 
 
@@ -489,7 +482,7 @@ async def test_links_among_hooks_are_the_persons_own(home: Path, work: Path, tmp
     (work / ".git" / "hooks" / "pre-commit").symlink_to(hook)
     hook.chmod(0o755)
     (work / "new.txt").write_text("new\n")
-    async with building(home, work, "none") as builds:
+    async with open_git_tool(home, work, "none") as builds:
         assert [use.path for use in (await builds.touched("get_changed_files")).paths] == [str(work)]
         # A commit runs it, and says where it is.
         access = await builds.touched("git_commit", message="x", files=["new.txt"])

@@ -16,11 +16,11 @@ from pilothouse.types import limits
 from pilothouse.types.items import Item
 from pilothouse.types.servers import ConsentGiven, ServerInput
 from pilothouse.web.run import ServerOptions
-from tests.support.chatting import ME, chatting
+from tests.support.chats import ME, open_chat
+from tests.support.mcp_servers import SCRIPTED
 from tests.support.tiny_http import Answer, TinyHttp
-from tests.web.running import BEARER, TOKEN, Reach, reach
+from tests.web.servers import BEARER, TOKEN, Reach, serve_host
 
-SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 SCRIPT = "<script>fetch('/api/conversations')</script>"
 
 
@@ -28,7 +28,7 @@ SCRIPT = "<script>fetch('/api/conversations')</script>"
 async def given(home: Path, content: list[Any]) -> AsyncIterator[tuple[Item, Reach]]:
     """Let a server answer a call with this content, and give the call and a way to its API."""
     line = f'{{"jsonrpc": "2.0", "id": $ID, "result": {{"content": {json.dumps(content)}}}}}'
-    async with chatting(home, [[{"call": "far__raw", "arguments": {"line": line}}], "Done."]) as chat:
+    async with open_chat(home, [[{"call": "far__raw", "arguments": {"line": line}}], "Done."]) as chat:
         far = ServerInput(name="Far", command=sys.executable, args=(str(SCRIPTED),), cannot_send=True)
         view = await chat.api.servers.add(ME, far)
         assert view.consent is not None
@@ -36,7 +36,7 @@ async def given(home: Path, content: list[Any]) -> AsyncIterator[tuple[Item, Rea
         assert (await chat.api.servers.test(ME, view.id)).ok
         await chat.say(allow=("far.*",))
         (call,) = await chat.items("tool_call")
-        async with reach(chat.api, ServerOptions(home=home, token=TOKEN)) as server:
+        async with serve_host(chat.api, ServerOptions(home=home, token=TOKEN)) as server:
             yield call, server
 
 

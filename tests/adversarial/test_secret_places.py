@@ -15,10 +15,10 @@ from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.types.guarded_places import HOME, MOVED_BY
 from pilothouse.types.terminals import SandboxKind
-from tests.support.chatting import chatting
-from tests.support.files import FileCalls, file_calls
-from tests.support.repositories import building, git, make_repository
-from tests.support.searching import searcher
+from tests.support.chats import open_chat
+from tests.support.files import FileCalls, open_file_tool
+from tests.support.repositories import git, make_repository, open_git_tool
+from tests.support.search_tool import open_search_tool
 from tests.support.terminals import HOLDING, sandbox
 
 CANARY = "canary-2907-of-a-key"
@@ -86,7 +86,7 @@ def work(tmp_path: Path) -> Path:
 @pytest_asyncio.fixture
 async def at_home(home: Path, person: Path) -> AsyncIterator[FileCalls]:
     """Works in the person's home folder, where reading is free but for this list."""
-    async with file_calls(home, person, person) as opened:
+    async with open_file_tool(home, person, person) as opened:
         yield opened
 
 
@@ -138,12 +138,12 @@ async def test_no_credential_is_read_changed_moved_or_patched_on_a_general_permi
 
 
 @pytest.mark.case("FS-09")
-@pytest.mark.parametrize("name", [*CREDENTIALS, *IN_PROJECT])
-def test_a_credential_in_another_letter_case_is_the_same_one(name: str) -> None:
+def test_a_credential_in_another_letter_case_is_the_same_one() -> None:
     person = Path("/nonexistent/person")
     guard = Protected(Path("/nonexistent/data"), person)
-    for spelled in (name, name.upper(), name.title(), f"{name}.", name.replace("c", "\u217d")):
-        assert guard.protects(str(person / spelled), None, "reads"), spelled
+    for name in (*CREDENTIALS, *IN_PROJECT):
+        for spelled in (name, name.upper(), name.title(), f"{name}.", name.replace("c", "\u217d")):
+            assert guard.protects(str(person / spelled), None, "reads"), spelled
 
 
 @pytest.mark.case("FS-04")
@@ -152,7 +152,7 @@ async def test_a_second_name_for_a_credential_is_the_credential(home: Path, pers
         os.link(person / name, work / f"notes-{number}.txt")
     (work / "honest.txt").write_text("mine")
     os.link(work / "honest.txt", work / "honest-too.txt")
-    async with file_calls(home, work, person) as at_work:
+    async with open_file_tool(home, work, person) as at_work:
         open_ = [
             name
             for number, name in enumerate(CREDENTIALS)
@@ -170,24 +170,27 @@ async def test_where_a_linked_credential_really_is_is_known(home: Path, person: 
         (person / name).rename(dotfiles / name.strip("."))
         (person / name).symlink_to(dotfiles / name.strip("."))
     (dotfiles / "readme").write_text("mine")
-    async with file_calls(home, dotfiles, person) as at_work:
+    async with open_file_tool(home, dotfiles, person) as at_work:
         for name in ("netrc", "aws/credentials", "aws/new"):
             assert all(await reasons(at_work, "read_file", filePath=name)), name
         assert await reasons(at_work, "read_file", filePath="readme") == [""]
 
 
-@pytest.mark.parametrize("name", IN_PROJECT)
-async def test_a_projects_own_keys_are_read_on_a_word_of_their_own(home: Path, work: Path, name: str) -> None:
-    async with file_calls(home, work, work.parent / "nobody") as at_work:
-        assert all(await reasons(at_work, "read_file", filePath=name))
-        os.link(work / name, work / "src" / "second.txt")
-        assert all(await reasons(at_work, "read_file", filePath="src/second.txt"))
+async def test_a_projects_own_keys_are_read_on_a_word_of_their_own(home: Path, work: Path) -> None:
+    async with open_file_tool(home, work, work.parent / "nobody") as at_work:
+        for name in IN_PROJECT:
+            assert all(await reasons(at_work, "read_file", filePath=name)), name
+        # All at once: which files have other names is not looked at twice within a moment.
+        for number, name in enumerate(IN_PROJECT):
+            os.link(work / name, work / "src" / f"second-{number}.txt")
+        for number, name in enumerate(IN_PROJECT):
+            assert all(await reasons(at_work, "read_file", filePath=f"src/second-{number}.txt")), name
 
 
-@pytest.mark.parametrize("name", PLAIN)
-async def test_examples_and_public_halves_are_plain_files(home: Path, work: Path, name: str) -> None:
-    async with file_calls(home, work, work.parent / "nobody") as at_work:
-        assert await reasons(at_work, "read_file", filePath=name) == [""]
+async def test_examples_and_public_halves_are_plain_files(home: Path, work: Path) -> None:
+    async with open_file_tool(home, work, work.parent / "nobody") as at_work:
+        for name in PLAIN:
+            assert await reasons(at_work, "read_file", filePath=name) == [""], name
 
 
 @pytest.mark.case("AUTHZ-14")
@@ -199,7 +202,7 @@ async def test_reading_an_environment_file_is_asked_about_in_every_mode_and_its_
 
     for mode, name, asked in (("ask", ".env", 1), ("auto_approve", ".env.local", 1), ("ask", ".env.example", 0)):
         settings = {"working_directory": str(work), "mode": mode}
-        async with chatting(home, [[read(name)], "Done."], settings=settings) as chat:
+        async with open_chat(home, [[read(name)], "Done."], settings=settings) as chat:
             await chat.say()
             assert len(await chat.items("question")) == asked
             assert not any(CANARY in text for text in await chat.texts())
@@ -209,7 +212,7 @@ async def test_a_folder_named_like_an_environment_file_is_a_folder(home: Path, t
     module = tmp_path / "project" / ".env" / "lib" / "site.py"
     module.parent.mkdir(parents=True)
     module.write_text("x = 1\n")
-    async with file_calls(home, tmp_path / "project", tmp_path / "nobody") as at_work:
+    async with open_file_tool(home, tmp_path / "project", tmp_path / "nobody") as at_work:
         assert await reasons(at_work, "read_file", filePath=".env/lib/site.py") == [""]
 
 
@@ -222,7 +225,7 @@ async def test_no_search_and_no_index_tells_of_a_credential(
     monkeypatch.setenv("HOME", str(person))
     os.link(person / ".netrc", work / "innocent.txt")
     for folder in (person, work):
-        async with searcher(home, folder) as search:
+        async with open_search_tool(home, folder) as search:
             for operation, more in (
                 ("grep_search", {"includeHidden": True, "includeIgnored": True}),
                 ("text_search", {}),
@@ -239,7 +242,7 @@ async def test_no_difference_that_git_shows_has_a_credential_in_it(home: Path, t
     git(folder, "commit", "-q", "-m", "Keys")
     for name in (".env", "server.pem", "app.py"):
         (folder / name).write_text(CANARY if name != "app.py" else "x = 2\n")
-    async with building(home, folder) as at_work:
+    async with open_git_tool(home, folder) as at_work:
         text = (await at_work.does("get_changed_files", include_diff=True)).text
     assert CANARY not in text
     assert "+x = 2" in text
@@ -251,7 +254,7 @@ async def test_a_credential_is_not_shown_by_its_former_name(home: Path, tmp_path
         git(folder, "mv", name, new)
     (folder / "notes.txt").write_text("A=1\n" * 10)
     git(folder, "add", ".")
-    async with building(home, folder) as at_work:
+    async with open_git_tool(home, folder) as at_work:
         text = (await at_work.does("get_changed_files", include_diff=True)).text
     assert "notes.txt: renamed, staged (from .env)" in text
     assert CANARY not in text

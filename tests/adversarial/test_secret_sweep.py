@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.serving import ROOT, serving
+from tests.support.servers import ROOT, Server
 
 STORED = "sk-canary-stored-6f1d2c"
 VARIABLE = "sk-canary-variable-93ab7e"
@@ -63,7 +63,7 @@ def test_canary_keys_are_found_only_where_they_belong(
     url, seen = provider
     monkeypatch.setenv("CANARY_KEY", VARIABLE)
     heard: list[str] = []
-    with serving(home) as server:
+    with Server(home) as server:
 
         def say(method: str, path: str, body: object = None) -> Any:
             answer = server.client.request(method, path, json=body)

@@ -19,9 +19,10 @@ import psutil
 import pytest
 
 from tests.adversarial.test_secret_sweep import command
-from tests.faults.serving import Server, serving
-from tests.support.repository import git
-from tests.support.speaking_provider import Provider, Turn, speaking
+from tests.adversarial.threaded_model import Provider, Turn, start_model
+from tests.support.mcp_servers import SCRIPTED
+from tests.support.repositories import git
+from tests.support.servers import Server
 from tests.support.waiting import until
 
 # Kept by us as a model's key; the person has it in a file of the project too.
@@ -37,7 +38,6 @@ PERSONAL = "canary-private-key-5be1f09c62"
 # Nobody told us that this one is a secret: the model makes it up and writes it into a file.
 WRITTEN = "sk-canary-written-c4d9e8370b"
 CANARIES = (STORED, VARIABLE, AMBIENT, SERVER, PERSONAL, WRITTEN)
-SCRIPTED = Path(__file__).parents[1] / "support" / "mcp_servers" / "scripted.py"
 # What changes files is asked about, so that there are cards with previews.
 LEAVE = ["terminal_operations.*", "vault.*"]
 # The tables that may hold it: what a file was before it was changed has in it what the file had; what the model writes
@@ -302,7 +302,7 @@ def test_canaries_around_an_agent_with_tools_are_found_only_where_they_belong(
 ) -> None:
     record = tmp_path / "record"
     turns = [*looks_around(home, person), *meets_secrets(), *changes_things()]
-    with speaking(turns) as provider, serving(home) as server:
+    with start_model(turns) as provider, Server(home) as server:
         sweep = Sweep(server, provider)
         sweep.furnish(project, record)
         assert server.get("/api/config")["sandbox"]["kind"] == sandbox

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,9 @@ import pytest_asyncio
 
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
-from tests.support.chatting import Chat, chatting
-from tests.support.files import FileCalls, file_calls
+from tests.support.chats import Chat, open_chat
+from tests.support.files import FileCalls, open_file_tool
 from tests.support.repositories import git, make_repository
-from tests.support.terminals import sandbox
 
 
 def names(text: str) -> list[str]:
@@ -57,26 +57,10 @@ pnpm-workspace.yaml Cargo.toml go.mod CMakeLists.txt .github/ISSUE_TEMPLATE/bug.
 """)
 
 
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
-
-
 @pytest_asyncio.fixture
 async def at_work(home: Path, work: Path) -> AsyncIterator[FileCalls]:
-    async with file_calls(home, work, work.parent / "person") as opened:
+    async with open_file_tool(home, work, work.parent / "person") as opened:
         yield opened
-
-
-@pytest.fixture
-def held(tmp_path: Path) -> Iterator[Sandbox]:
-    data = tmp_path / "data"
-    data.mkdir()
-    made = sandbox(data, "bubblewrap")
-    yield made
-    made.close()
 
 
 async def asks(at: FileCalls, operation: str, **arguments: object) -> bool:
@@ -86,6 +70,18 @@ async def asks(at: FileCalls, operation: str, **arguments: object) -> bool:
 def creating(name: str) -> dict[str, object]:
     given = {"operation": "create_file", "filePath": name, "content": "x\n"}
     return {"call": "file_operations", "arguments": given}
+
+
+@contextmanager
+def there(file: Path) -> Iterator[None]:
+    """Have a file for a moment, and the folders that it takes."""
+    made = [folder for folder in file.parents if not folder.exists()]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("x\n")
+    yield
+    file.unlink()
+    for folder in made:
+        folder.rmdir()
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -101,33 +97,30 @@ async def questions(chat: Chat) -> int:
 
 
 @pytest.mark.case("FS-11", "SPAWN-06")
-@pytest.mark.parametrize("name", IN_PROJECT)
-async def test_what_starts_by_itself_in_a_project_needs_a_word_of_its_own(at_work: FileCalls, name: str) -> None:
-    assert await asks(at_work, "create_file", filePath=name, content="x\n")
+async def test_what_starts_by_itself_in_a_project_needs_a_word_of_its_own(at_work: FileCalls) -> None:
     (at_work.folder / "harmless").write_text("x\n")
-    assert await asks(at_work, "rename_file", filePath="harmless", newPath=name)
-    patch = f"--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
-    assert await asks(at_work, "apply_patch", patch=patch)
-    # To read it is free.
-    (at_work.folder / name).parent.mkdir(parents=True, exist_ok=True)
-    (at_work.folder / name).write_text("x\n")
-    assert not await asks(at_work, "read_file", filePath=name)
+    for name in IN_PROJECT:
+        assert await asks(at_work, "create_file", filePath=name, content="x\n"), name
+        assert await asks(at_work, "rename_file", filePath="harmless", newPath=name), name
+        patch = f"--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
+        assert await asks(at_work, "apply_patch", patch=patch), name
+        # To read it is free.
+        with there(at_work.folder / name):
+            assert not await asks(at_work, "read_file", filePath=name), name
 
 
 @pytest.mark.case("FS-11")
-@pytest.mark.parametrize("name", AT_HOME)
-async def test_what_starts_by_itself_for_a_person_needs_a_word_of_its_own(
-    home: Path, tmp_path: Path, name: str
-) -> None:
+async def test_what_starts_by_itself_for_a_person_needs_a_word_of_its_own(home: Path, tmp_path: Path) -> None:
     person = tmp_path / "person"
     person.mkdir()
-    async with file_calls(home, person, person) as at_home:
-        assert await asks(at_home, "create_file", filePath=name, content="x\n")
+    async with open_file_tool(home, person, person) as at_home:
+        free = [name for name in AT_HOME if not await asks(at_home, "create_file", filePath=name, content="x\n")]
+        assert free == []
 
 
-@pytest.mark.parametrize("name", ORDINARY)
-async def test_ordinary_work_needs_none(at_work: FileCalls, name: str) -> None:
-    assert not await asks(at_work, "create_file", filePath=name, content="x\n")
+async def test_ordinary_work_needs_none(at_work: FileCalls) -> None:
+    asked = [name for name in ORDINARY if await asks(at_work, "create_file", filePath=name, content="x\n")]
+    assert asked == []
 
 
 @pytest.mark.case("FS-11")
@@ -135,7 +128,7 @@ async def test_where_changes_are_free_these_ask_and_ordinary_work_does_not(home:
     settings = {"working_directory": str(work), "mode": "auto_edit"}
     asking = dict.fromkeys(("app.code-workspace", "AGENTS.md", ".git/hooks/pre-commit", ".mcp.json"), True)
     for name, asked in (asking | dict.fromkeys(("package.json", "Makefile"), False)).items():
-        async with chatting(home, [[creating(name)], "Done."], settings=settings) as chat:
+        async with open_chat(home, [[creating(name)], "Done."], settings=settings) as chat:
             assert await questions(chat) == asked
             assert (work / name).exists() is not asked
 

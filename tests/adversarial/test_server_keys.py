@@ -18,10 +18,10 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.json import encode
 from pilothouse.types.servers import ConsentGiven, ImportRequest, ServerInput
-from tests.support.mcp_hosting import Hosted, hosting
+from tests.support.mcp_hosting import McpHost, open_mcp_host
+from tests.support.mcp_servers import SCRIPTED
 from tests.support.waiting import eventually
 
-SCRIPTED = Path(__file__).parents[1] / "support" / "mcp_servers" / "scripted.py"
 TOKEN = "sbp_1f2e3d4c5b6a79880917263544f3e2d1c0b9a887"
 KEYS = (
     TOKEN,
@@ -204,7 +204,7 @@ def check_hidden(home: Path, *told: object) -> None:
     assert not [each for each in told if TOKEN.encode() in encode(each)]
 
 
-async def started_with(hosted: Hosted, server_id: str) -> str:
+async def started_with(hosted: McpHost, server_id: str) -> str:
     """Agree to a server, and return the command line that its process has."""
     view = next(one for one in (await hosted.admin.list(ME)).servers if one.id == server_id)
     if view.consent is not None:
@@ -221,7 +221,7 @@ async def started_with(hosted: Hosted, server_id: str) -> str:
 async def test_a_key_in_the_arguments_reaches_the_process_and_stands_in_no_list_file_card_or_log(
     home: Path, tmp_path: Path
 ) -> None:
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         added = await hosted.admin.add(ME, scripted(f"--access-token={TOKEN}", record=tmp_path / "r"))
         assert added.consent is not None
         assert "--access-token=${secret:access-token}" in added.consent.argv
@@ -240,7 +240,7 @@ async def test_a_key_in_the_arguments_reaches_the_process_and_stands_in_no_list_
 async def test_a_key_in_an_imported_file_is_kept_as_a_secret_and_the_report_says_so(home: Path, tmp_path: Path) -> None:
     args = [str(SCRIPTED), "--record", str(tmp_path / "r"), "--access-token", TOKEN]
     file = {"mcpServers": {"Vault": {"command": sys.executable, "args": args, "env": {"PLAIN": "yes"}}}}
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         report = await hosted.other_programs.import_file(ME, ImportRequest(text=json.dumps(file), origin="test"))
         [one] = report.servers
         assert one.outcome == "added"
@@ -253,7 +253,7 @@ async def test_a_key_in_an_imported_file_is_kept_as_a_secret_and_the_report_says
 async def test_a_key_that_a_person_wrote_into_the_file_is_shown_nowhere_and_moves_with_the_next_edit(
     home: Path, tmp_path: Path
 ) -> None:
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         added = await hosted.admin.add(ME, scripted("--access-token", "${secret:x}", record=tmp_path / "r"))
         file = home / "config.json"
         file.write_text(file.read_text().replace("${secret:x}", TOKEN))

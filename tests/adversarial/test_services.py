@@ -17,13 +17,6 @@ from pilothouse.tools.sandbox.sandbox import Sandbox
 from tests.support.terminals import HOLDING, sandbox
 
 
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
-
-
 @pytest.fixture(params=HOLDING)
 def held(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
     made = sandbox(tmp_path / "data", request.param)

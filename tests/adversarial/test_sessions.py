@@ -23,8 +23,8 @@ from pilothouse.web.guard import HALF, START
 from pilothouse.web.listening import listen
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
-from tests.support.browser_key import BrowserKey
-from tests.web.running import BEARER, TOKEN, Reach, RunningServer, reach, run_server_with_page
+from tests.adversarial.browser_key import BrowserKey
+from tests.web.servers import BEARER, TOKEN, Reach, RunningServer, run_server_with_page, serve_host
 
 
 @pytest_asyncio.fixture
@@ -37,7 +37,7 @@ async def server(tmp_path: Path) -> AsyncIterator[RunningServer]:
 async def core(home: Path, port: int = 0) -> AsyncIterator[Reach]:
     """Serve a data folder from a process of its own, as far as sessions know."""
     options = ServerOptions(home=home, token=TOKEN)
-    async with open_host(home, role="server") as host, reach(host.api, options, listen(port=port)) as server:
+    async with open_host(home, role="server") as host, serve_host(host.api, options, listen(port=port)) as server:
         yield server
 
 

@@ -13,7 +13,7 @@ from pilothouse.tools.snapshots.mirror import Mirror
 from pilothouse.types import limits
 from pilothouse.types.api import Answer
 from tests.behaviour.test_command_changes import command, freely, unasked
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 
 JUNK = "mkdir a; for n in $(seq 9); do head -c 3000 /dev/urandom > a/$n; done"
 GROW = "for f in one two three; do head -c 9000 /dev/urandom > $f; done"
@@ -58,7 +58,7 @@ async def test_junk_that_commands_make_takes_no_room_from_the_persons_files(
     monkeypatch.setattr(limits, "SNAPSHOT_PACK_BYTES", 40_000)
     own = (work / "own").read_bytes()
     turns: list[Any] = [*(command(text) for text in commands), "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         calls = await calls_of(chat, work)
         assert await chat.items("question") == []
         assert (await chat.api.changes.undo_call(ME, calls[-1])).conflicts == ()
@@ -69,7 +69,7 @@ async def test_junk_that_commands_make_takes_no_room_from_the_persons_files(
 @pytest.mark.slow
 async def test_where_the_persons_own_files_have_no_more_room_the_next_command_asks_once(home: Path, work: Path) -> None:
     turns = [command(GROW), command("rm two"), command("true"), command("true"), "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         await freely(chat)
         run = await chat.say()
         (question,) = await chat.items("question")
@@ -79,7 +79,7 @@ async def test_where_the_persons_own_files_have_no_more_room_the_next_command_as
         await chat.api.questions.answer(ME, question.id, Answer(choice="allow"))
         assert (await chat.settled(run.id)).status == "completed"
         assert len(await chat.items("question")) == 1
-    async with chatting(home, [command("true"), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command("true"), "Done."], settings=unasked(work)) as chat:
         # A new process takes the folder as it is: what it cannot keep it names before the first command.
         await freely(chat)
         assert (await chat.say()).status == "completed"
@@ -91,7 +91,7 @@ async def test_a_folder_with_more_than_there_is_room_for_is_named_and_not_asked_
     for number in range(9):
         (work / f"large{number}").write_bytes(os.urandom(5_000))
     turns = [command("echo x >> large0"), command("echo x > new"), command("true"), "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         await freely(chat)
         assert (await chat.say()).status == "completed"
         assert await chat.items("question") == []

@@ -15,13 +15,14 @@ from pilothouse.helper.client import Helper
 from pilothouse.types import limits
 from pilothouse.types.json import encode
 from pilothouse.web.run import ServerOptions
-from tests.support.chatting import chatting
-from tests.support.helper_work import double, endless, greedy
+from tests.adversarial.helper_work import double, endless, greedy
+from tests.support.chats import open_chat
 from tests.support.lag import HELD, least_hold
-from tests.support.repositories import building, git, make_repository
-from tests.support.searching import searcher
-from tests.support.terminals import AtTerminal
-from tests.web.running import BEARER, TOKEN, reach
+from tests.support.repositories import git, make_repository, open_git_tool
+from tests.support.sampling import first_and_some
+from tests.support.search_tool import open_search_tool
+from tests.support.terminals import TerminalCalls
+from tests.web.servers import BEARER, TOKEN, serve_host
 
 KB = 1024
 MB = 1024 * KB
@@ -62,12 +63,13 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "HELPER_TIME", 0.25)
 
 
-async def listed(builds: AtTerminal) -> str:
+async def listed(builds: TerminalCalls) -> str:
     """Return what is said about all tasks: there is none of this name."""
     return await builds.fails("run_task", label="there is no such task")
 
 
 @pytest.mark.case("FS-10")
+@pytest.mark.sampled(always=("far more tasks that do", "nested tables"), share=0.2)
 @pytest.mark.parametrize("kind", sorted(TASK_FILES))
 async def test_a_file_of_tasks_holds_nobody_up(home: Path, tmp_path: Path, kind: str) -> None:
     name, text = TASK_FILES[kind]
@@ -82,7 +84,7 @@ async def test_a_file_of_tasks_holds_nobody_up(home: Path, tmp_path: Path, kind:
     async def look() -> None:
         said.append(await listed(builds))
 
-    async with building(home, work) as builds:
+    async with open_git_tool(home, work) as builds:
         held = await least_hold(look)
         assert held < HELD, held
         sentence = said[-1]
@@ -104,6 +106,7 @@ CHECKER_FILES = {
 
 
 @pytest.mark.case("FS-10")
+@pytest.mark.sampled(always=("dotted keys",), share=0.2)
 @pytest.mark.parametrize("kind", sorted(CHECKER_FILES))
 async def test_a_settings_file_of_a_checker_holds_nobody_up(home: Path, tmp_path: Path, kind: str) -> None:
     name, text = CHECKER_FILES[kind]
@@ -115,7 +118,7 @@ async def test_a_settings_file_of_a_checker_holds_nobody_up(home: Path, tmp_path
     async def look() -> None:
         said.append(await errors.fails("get_errors"))
 
-    async with searcher(home, work) as errors:
+    async with open_search_tool(home, work) as errors:
         held = await least_hold(look)
     assert held < HELD, held
     assert said[0].startswith("NO_CHECKER: No checker is set up here; known are ")
@@ -126,11 +129,11 @@ async def test_a_file_that_is_too_much_is_told_in_one_sentence(home: Path, tmp_p
     work = tmp_path / "work"
     work.mkdir()
     (work / "pyproject.toml").write_text("a = " + "[" * DEEP)
-    async with building(home, work) as builds:
+    async with open_git_tool(home, work) as builds:
         assert "pyproject.toml cannot be read: it is nested too deeply." in await listed(builds)
         (work / "pyproject.toml").write_text("".join(f"{'a.' * 400}b{number} = 1\n" for number in range(1_250)))
         assert "pyproject.toml cannot be read: it takes too long to read." in await listed(builds)
-    async with searcher(home, work) as errors:
+    async with open_search_tool(home, work) as errors:
         said = await errors.fails("get_errors")
         assert said.endswith("pyproject.toml cannot be read: it takes too long to read.")
 
@@ -142,7 +145,7 @@ async def test_a_helper_that_cannot_be_started_is_told(
     work.mkdir()
     (work / "Makefile").write_text("all:\n\ttrue\n")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
-    async with building(home, work) as builds:
+    async with open_git_tool(home, work) as builds:
         why = "Makefile cannot be read: the helper process that reads such files could not be started."
         assert why in await listed(builds)
 
@@ -152,7 +155,7 @@ async def test_adding_a_task_to_a_file_that_was_made_to_hold_us_up_is_refused(ho
     (work / ".vscode").mkdir(parents=True)
     (work / ".vscode" / "tasks.json").write_text('{"a":' * DEEP)
     task = {"label": "new", "command": "true"}
-    async with building(home, work) as builds:
+    async with open_git_tool(home, work) as builds:
         refused = await builds.fails("create_and_run_task", task=task, save=True)
     assert refused == "BAD_FILE: .vscode/tasks.json cannot be read: it is nested too deeply."
 
@@ -184,10 +187,11 @@ IMPORTS = {
 
 @pytest.mark.slow
 @pytest.mark.case("FS-10")
+@pytest.mark.sampled(always=("many servers", "nested lists"), share=0.2)
 @pytest.mark.parametrize("kind", sorted(IMPORTS))
 async def test_an_imported_file_holds_nobody_up(home: Path, kind: str) -> None:
     body = encode({"text": IMPORTS[kind], "answers": {}, "origin": "x"})
-    async with chatting(home) as chat, reach(chat.api, ServerOptions(home=home, token=TOKEN)) as server:
+    async with open_chat(home) as chat, serve_host(chat.api, ServerOptions(home=home, token=TOKEN)) as server:
         headers = {**BEARER, "content-type": "application/json"}
 
         async def send() -> None:
@@ -231,6 +235,7 @@ IGNORE_FILES = {
 
 
 @pytest.mark.case("FS-10")
+@pytest.mark.sampled(always=("many stars",), share=0.2)
 @pytest.mark.parametrize("kind", sorted(IGNORE_FILES))
 async def test_an_ignore_file_holds_nobody_up_and_ends_no_search(home: Path, tmp_path: Path, kind: str) -> None:
     work = tmp_path / "work"
@@ -245,7 +250,7 @@ async def test_an_ignore_file_holds_nobody_up_and_ends_no_search(home: Path, tmp
     async def look() -> None:
         found.append((await files.does("grep_search", query="hello")).text)
 
-    async with searcher(home, work) as files:
+    async with open_search_tool(home, work) as files:
         held = await least_hold(look)
     assert held < HELD, held
     assert "shown.txt" in found[0]
@@ -274,14 +279,14 @@ def much_is_written(work: Path) -> None:
 
 
 @pytest.mark.case("FS-10")
-@pytest.mark.parametrize("make", [much_is_set, much_is_gone, much_is_written])
+@pytest.mark.parametrize("make", first_and_some((much_is_written, much_is_set, much_is_gone)))
 async def test_what_git_says_of_a_repository_holds_nobody_up(
     home: Path, tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     work = make_repository(tmp_path / "work")
     make(work)
 
-    async with building(home, work) as builds:
+    async with open_git_tool(home, work) as builds:
 
         async def look() -> None:
             await builds.call("get_changed_files", include_diff=True)

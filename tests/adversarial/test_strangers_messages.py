@@ -12,10 +12,11 @@ import pytest
 
 from pilothouse.types.servers import ConsentGiven, ServerInput
 from pilothouse.web.run import ServerOptions
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.lag import HELD, least_hold
 from tests.support.mcp_servers import scripted
-from tests.web.running import BEARER, TOKEN, Reach, reach
+from tests.support.sampling import some_of
+from tests.web.servers import BEARER, TOKEN, Reach, serve_host
 
 KB = 1024
 MB = 1024 * KB
@@ -139,6 +140,15 @@ LINES = {
         "after it",
     ),
 }
+# One for each that is to be said, and the largest.
+ALWAYS_LINES = (
+    "data of 900 levels",
+    "data of 100,000 levels",
+    "a million empty pieces",
+    "many empty texts",
+    "a large batch",
+    "a flood of log lines",
+)
 
 
 @pytest.fixture
@@ -151,7 +161,7 @@ def files(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def far(home: Path, *more: str, turns: Any = ("Done.",)) -> AsyncIterator[tuple[Chat, Reach, str]]:
     """Open a host with one server of a stranger's, and its API."""
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         command, *args = scripted()
         view = await chat.api.servers.add(
             ME, ServerInput(name="Far", command=command, args=(*args, *more), cannot_send=True)
@@ -159,7 +169,7 @@ async def far(home: Path, *more: str, turns: Any = ("Done.",)) -> AsyncIterator[
         assert view.consent is not None
         await chat.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
         assert (await chat.api.servers.test(ME, view.id)).ok
-        async with reach(chat.api, ServerOptions(home=home, token=TOKEN)) as server:
+        async with serve_host(chat.api, ServerOptions(home=home, token=TOKEN)) as server:
             yield chat, server, view.id
 
 
@@ -168,7 +178,7 @@ async def far(home: Path, *more: str, turns: Any = ("Done.",)) -> AsyncIterator[
 async def test_whatever_a_server_answers_a_call_by_hand_holds_nobody_up(home: Path, files: Path) -> None:
     async with far(home) as (_, server, server_id):
         wrong: dict[str, object] = {}
-        for kind, (line, expected) in LINES.items():
+        for kind, (line, expected) in some_of(LINES, "lines of servers", ALWAYS_LINES, 0.2).items():
             (files / "line").write_text(line)
             body = {"serverId": server_id, "tool": "raw", "arguments": {"file": str(files / "line")}}
             answers: list[Any] = []
@@ -237,7 +247,7 @@ async def test_whatever_a_server_lists_holds_nobody_up(home: Path, files: Path) 
     listed.write_text("[]")
     async with far(home, "--tools", str(listed)) as (chat, server, server_id):
         wrong: dict[str, object] = {}
-        for kind, tools in LISTS.items():
+        for kind, tools in some_of(LISTS, "lists of tools", ("many tools",), 0.25).items():
             listed.write_text(json.dumps(tools))
             statuses: list[int] = []
 

@@ -26,23 +26,18 @@ from pilothouse.types import limits
 from pilothouse.types.access import Access
 from pilothouse.types.ports import ToolOutput
 from pilothouse.types.terminals import Ran, SandboxKind, TerminalSettings
-from tests.support.terminals import HOLDING, KINDS, AtTerminal, alive, at_terminal, gone, sandbox
+from tests.support.processes import all_ended, processes_with
+from tests.support.sampling import first_and_some
+from tests.support.terminals import HOLDING, KINDS, TerminalCalls, open_terminal_tool, sandbox
 from tests.support.tools import Silent
 from tests.support.waiting import eventually
 
 SMALL = Caps(tasks=60, file_bytes=1024**2, memory_bytes=512 * 1024**2)
 
 
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
-
-
 @pytest_asyncio.fixture
-async def terminal(home: Path, work: Path) -> AsyncIterator[AtTerminal]:
-    async with at_terminal(home, work) as opened:
+async def terminal(home: Path, work: Path) -> AsyncIterator[TerminalCalls]:
+    async with open_terminal_tool(home, work) as opened:
         yield opened
 
 
@@ -74,15 +69,14 @@ async def run(held: Sandbox, folder: Path, script: str, timeout: float = 20.0) -
     ],
 )
 async def test_a_command_that_wants_input_ends_at_once_and_says_so(
-    terminal: AtTerminal, command: str, said: str
+    terminal: TerminalCalls, command: str, said: str
 ) -> None:
-    began = time.monotonic()
+    # One that waited would end with its time, and fail.
     assert said in await terminal.run(command)
-    assert time.monotonic() - began < 8
 
 
 @pytest.mark.case("CMD-07")
-async def test_no_pager_and_no_editor_ever_opens(terminal: AtTerminal, work: Path) -> None:
+async def test_no_pager_and_no_editor_ever_opens(terminal: TerminalCalls, work: Path) -> None:
     identity = "git config user.email a@b.c; git config user.name n"
     log = await terminal.run(
         f"git init -q .; {identity}; git commit -q --allow-empty -m first; git log; git --paginate diff"
@@ -95,7 +89,7 @@ async def test_no_pager_and_no_editor_ever_opens(terminal: AtTerminal, work: Pat
 
 
 @pytest.mark.case("CMD-07")
-async def test_the_administrators_rights_cannot_be_had(terminal: AtTerminal, work: Path) -> None:
+async def test_the_administrators_rights_cannot_be_had(terminal: TerminalCalls, work: Path) -> None:
     assert "no administrator's rights" in await terminal.run("echo 'sudo: a password is required' >&2; exit 1")
     # A program that would become root is not root here: the kernel passes over its mark.
     assert "NoNewPrivs:\t1" in await terminal.run("grep NoNewPrivs /proc/self/status")
@@ -116,7 +110,7 @@ async def test_a_fork_bomb_is_bounded_ended_and_the_host_answers_all_the_while(h
         while not stop.is_set():
             began = time.monotonic()
             await asyncio.sleep(0)
-            most = max(most, len(alive("bomb-90411")))
+            most = max(most, len(processes_with("bomb-90411")))
             worst = max(worst, time.monotonic() - began)
             with_pause = asyncio.ensure_future(stop.wait())
             await asyncio.wait({with_pause}, timeout=0.1)
@@ -130,7 +124,7 @@ async def test_a_fork_bomb_is_bounded_ended_and_the_host_answers_all_the_while(h
     assert ran.timed_out or ran.exit_code != 0
     assert most <= SMALL.tasks + 20
     assert worst < 3
-    assert gone("bomb-90411")
+    assert all_ended("bomb-90411")
     # Afterwards everything works as before.
     assert (await run(held, work, "echo fine")).output == b"fine\n"
 
@@ -165,7 +159,7 @@ async def test_a_command_that_fills_the_disk_is_ended_while_there_is_room(home: 
     free = shutil.disk_usage(work).free
     # As if nearly all of what is free now had to stay free.
     caps = Caps(disk_reserve=free - 50 * 1024**2, disk_share=1.0)
-    async with at_terminal(home, work, caps=caps) as terminal:
+    async with open_terminal_tool(home, work, caps=caps) as terminal:
         script = "i=0; while :; do head -c 4000000 /dev/zero > part$i; i=$((i+1)); done"
         output = await terminal.call("run_command", command=script, timeout=60)
     shutil.rmtree(work)
@@ -174,7 +168,7 @@ async def test_a_command_that_fills_the_disk_is_ended_while_there_is_room(home: 
 
 
 @pytest.mark.case("CMD-09", "F-59")
-async def test_ten_gigabytes_of_output_cost_no_memory_and_end_in_time(terminal: AtTerminal) -> None:
+async def test_ten_gigabytes_of_output_cost_no_memory_and_end_in_time(terminal: TerminalCalls) -> None:
     before = psutil.Process().memory_info().rss
     output = await terminal.call("run_command", command="yes 0123456789012345678901234567890123456789", timeout=2)
     grown = psutil.Process().memory_info().rss - before
@@ -195,7 +189,7 @@ async def test_no_core_file_is_ever_written(held: Sandbox, work: Path) -> None:
 
 
 @pytest.mark.case("CMD-08")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", first_and_some(KINDS, share=0.4))
 @pytest.mark.parametrize(
     "escape",
     [
@@ -207,20 +201,20 @@ async def test_no_core_file_is_ever_written(held: Sandbox, work: Path) -> None:
     ],
 )
 async def test_nothing_gets_away_by_forking_twice(kind: SandboxKind, escape: str, home: Path, work: Path) -> None:
-    async with at_terminal(home, work, kind) as terminal:
+    async with open_terminal_tool(home, work, kind) as terminal:
         await terminal.run(f"{escape}\necho done")
-        assert gone("90422001")
+        assert all_ended("90422001")
         await terminal.call("run_command", command=f"{escape}\nsleep 90422002", timeout=0.4)
-        assert gone("904220")
+        assert all_ended("904220")
 
 
 @pytest.mark.case("CMD-08")
 @pytest.mark.parametrize("kind", HOLDING)
 async def test_a_command_cannot_end_what_holds_it(kind: SandboxKind, home: Path, work: Path) -> None:
-    async with at_terminal(home, work, kind) as terminal:
+    async with open_terminal_tool(home, work, kind) as terminal:
         text = await terminal.run("kill -9 $PPID; kill -9 -1; echo survived", timeout=10)
         assert "Exit code" in text
-        assert gone("90422")
+        assert all_ended("90422")
 
 
 # --- CMD-10: the folder that was looked at -------------------------------------------------------
@@ -237,7 +231,7 @@ def replace(folder: Path, other: Callable[[], None]) -> None:
 async def test_a_folder_that_was_replaced_by_a_link_is_refused(kind: SandboxKind, home: Path, work: Path) -> None:
     elsewhere = work.parent / "elsewhere"
     elsewhere.mkdir()
-    async with at_terminal(home, work, kind) as terminal:
+    async with open_terminal_tool(home, work, kind) as terminal:
         context = terminal.context()
         given: dict[str, object] = {"operation": "run_command", "command": "touch here"}
         access = await terminal.tool.access(given, context)
@@ -253,7 +247,7 @@ async def test_a_folder_that_was_replaced_by_a_link_is_refused(kind: SandboxKind
 async def test_a_folder_that_was_replaced_by_another_of_its_name_is_refused(
     kind: SandboxKind, home: Path, work: Path
 ) -> None:
-    async with at_terminal(home, work, kind) as terminal:
+    async with open_terminal_tool(home, work, kind) as terminal:
         context = terminal.context()
         given: dict[str, object] = {"operation": "run_command", "command": "touch here"}
         access = await terminal.tool.access(given, context)
@@ -419,17 +413,17 @@ async def test_variables_are_not_on_anybodys_command_line(held: Sandbox, work: P
     )
 
     async def begun() -> bool:
-        return bool(alive("90466001"))
+        return bool(processes_with("90466001"))
 
     await eventually(begun, "the command")
-    assert gone("canary-in-a-variable")
+    assert all_ended("canary-in-a-variable")
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
 
 
 async def test_start_files_of_shells_are_not_read(
-    terminal: AtTerminal, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    terminal: TerminalCalls, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = tmp_path / "person"
     mine.mkdir()
@@ -444,7 +438,7 @@ async def test_start_files_of_shells_are_not_read(
     assert "canary" not in await terminal.says("\neverything")
 
 
-async def test_a_session_of_a_conversation_is_reached_by_no_other(terminal: AtTerminal) -> None:
+async def test_a_session_of_a_conversation_is_reached_by_no_other(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     other = msgspec.structs.replace(terminal.context(), conversation_id="c_another")
     for operation in ("send_input", "get_output", "get_history", "get_terminal_buffer", "close_session"):
@@ -458,7 +452,9 @@ async def test_a_session_of_a_conversation_is_reached_by_no_other(terminal: AtTe
 
 
 @pytest.mark.case("EXFIL-01")
-async def test_a_session_that_began_with_the_network_speaks_for_strangers_until_it_ends(terminal: AtTerminal) -> None:
+async def test_a_session_that_began_with_the_network_speaks_for_strangers_until_it_ends(
+    terminal: TerminalCalls,
+) -> None:
     terminal.settings = TerminalSettings(network=True)
     await terminal.does("create_session")
     terminal.settings = TerminalSettings()
@@ -477,17 +473,17 @@ async def test_a_session_that_began_with_the_network_speaks_for_strangers_until_
 async def test_a_command_that_nothing_holds_may_bring_strangers_words_without_a_word_about_the_network(
     home: Path, work: Path
 ) -> None:
-    async with at_terminal(home, work, "none") as terminal:
+    async with open_terminal_tool(home, work, "none") as terminal:
         assert (await terminal.touched("run_command", command="git fetch; git log")).brings == {"private", "untrusted"}
         assert (await terminal.touched("get_terminal_output")).brings == {"private", "untrusted"}
         await terminal.does("create_session")
         assert (await terminal.touched("get_history")).brings == {"private", "untrusted"}
-    async with at_terminal(home, work) as terminal:
+    async with open_terminal_tool(home, work) as terminal:
         assert (await terminal.touched("run_command", command="git log")).brings == {"private"}
         assert (await terminal.touched("get_terminal_output")).brings == {"private"}
 
 
-async def test_hidden_escape_sequences_of_a_command_do_not_reach_the_model(terminal: AtTerminal) -> None:
+async def test_hidden_escape_sequences_of_a_command_do_not_reach_the_model(terminal: TerminalCalls) -> None:
     text = await terminal.run(
         r"printf '\033]0;title\007\033[8mhidden\033[0m \033]8;;http://evil\033\\link\033]8;;\033\\\n'"
     )

@@ -19,9 +19,10 @@ from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.ports import ToolRequest
 from pilothouse.types.servers import ServerEntry, ServerInput
 from tests.support.lag import HELD, least_hold
-from tests.support.mcp_gateway import Brain, Streamable, serving
-from tests.support.mcp_hosting import hosting
+from tests.support.mcp_gateway import Brain, Streamable
+from tests.support.mcp_hosting import open_mcp_host
 from tests.support.mcp_servers import scripted
+from tests.support.tiny_http import TinyHttp
 
 SCRIPTED = scripted()
 OBJECT: dict[str, Any] = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -350,7 +351,7 @@ async def test_letters_that_only_a_model_reads_do_not_reach_it_and_are_pointed_o
     schema = {"type": "object", "properties": {"path": {"type": "string", "description": f"A path.{HIDDEN}"}}}
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps([tool(description=f"Reads a file.{HIDDEN} {FLAGS}", inputSchema=schema)]))
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         await hosted.add(ServerInput(name="Files", command=SCRIPTED[0], args=(*SCRIPTED[1:], "--tools", str(tools))))
         assert (await hosted.admin.test(ME, "Files")).ok
         (listed,) = hosted.server("Files").listed()
@@ -375,7 +376,7 @@ class Talkative(Brain):
 
 @pytest.mark.case("TOOL-01", "TOOL-03")
 async def test_what_a_server_says_reaches_the_model_cut_quoted_and_under_its_own_name(home: Path) -> None:
-    async with hosting(home) as hosted, serving(Streamable(Talkative())) as one, serving(Streamable()) as two:
+    async with open_mcp_host(home) as hosted, TinyHttp(Streamable(Talkative())) as one, TinyHttp(Streamable()) as two:
         for name, server in (("Talker", one), ("Bank", two)):
             await hosted.add(ServerInput(name=name, url=f"{server.url}/mcp"))
             assert (await hosted.admin.test(ME, name)).ok

@@ -26,8 +26,9 @@ from pilothouse.web.listening import listen
 from pilothouse.web.routes import ROUTES
 from pilothouse.web.routing import AnyRoute
 from pilothouse.web.run import ServerOptions
-from tests.web.running import BEARER, PATIENCE, TOKEN, RunningServer, run_server, run_server_with_page
+from tests.support.sampling import pairs
 from tests.web.samples import nothing_there, request_for
+from tests.web.servers import BEARER, PATIENCE, TOKEN, RunningServer, run_server, run_server_with_page
 
 HTTP_ROUTES = [route for route in ROUTES if route.kind != "socket"]
 PRIVATE = [route for route in HTTP_ROUTES if not route.public]
@@ -83,7 +84,7 @@ async def test_no_route_answers_without_a_good_token(server: RunningServer) -> N
         {"cookie": f"{server.cookie_name}=wrong"},
         {"cookie": f"{server.cookie_name}="},
     )
-    for route, headers in product(PRIVATE, wrong):
+    for route, headers in pairs(PRIVATE, wrong, "wrong tokens"):
         answer = await server.http.request(**request_for(route), headers={**headers, "sec-fetch-site": "same-origin"})
         assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized"), (named(route), headers)
     assert server.host.calls == []
@@ -286,7 +287,7 @@ async def test_another_sites_page_changes_nothing(server: RunningServer) -> None
         {"sec-fetch-site": "same-site"},
         {"sec-fetch-site": "cross-site", "origin": f"http://{server.authority}"},
     )
-    for route, attack in product(UNSAFE, attacks):
+    for route, attack in pairs(UNSAFE, attacks, "attacks of other sites"):
         answer = await server.http.request(**request_for(route), headers={**cookie, **attack})
         assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), (named(route), attack)
     assert server.host.calls == []
@@ -357,12 +358,12 @@ async def test_our_own_page_opens_the_socket(server: RunningServer) -> None:
 @pytest.mark.case("WEB-07")
 async def test_no_answer_ever_has_a_cors_header(server: RunningServer) -> None:
     asked = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
-    paths = {route.path.replace("{id}", "x") for route in ROUTES} | {"/", "/c/x"}
-    for path, origin, credential in product(paths, (EVIL, "null", "http://localhost:3000"), ({}, BEARER)):
-        for method in ("OPTIONS", "GET"):
-            answer = await server.http.request(method, path, headers={**asked, **credential, "origin": origin})
-            assert not [name for name in answer.headers if name.startswith("access-control-")]
-            assert method == "GET" or answer.status_code >= 400
+    paths = sorted({route.path.replace("{id}", "x") for route in ROUTES} | {"/", "/c/x"})
+    ways = list(product((EVIL, "null", "http://localhost:3000"), ({}, BEARER), ("OPTIONS", "GET")))
+    for path, (origin, credential, method) in pairs(paths, ways, "requests of other origins"):
+        answer = await server.http.request(method, path, headers={**asked, **credential, "origin": origin})
+        assert not [name for name in answer.headers if name.startswith("access-control-")]
+        assert method == "GET" or answer.status_code >= 400
 
 
 # --- WEB-08, WEB-15: who can reach it ---------------------------------------------------------------

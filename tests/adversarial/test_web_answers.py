@@ -9,8 +9,8 @@ import pytest
 import pytest_asyncio
 
 from pilothouse.web.routes import ROUTES
-from tests.web.running import BEARER, RunningServer, complaints, run_server_with_page
 from tests.web.samples import request_for
+from tests.web.servers import BEARER, RunningServer, complaints, run_server_with_page
 
 HTTP_ROUTES = [route for route in ROUTES if route.kind != "socket"]
 

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from pilothouse.types import limits
-from tests.web.running import BEARER, PATIENCE, TOKEN, RunningServer, complaints, read_answer, run_server_with_page
+from tests.web.servers import BEARER, PATIENCE, TOKEN, RunningServer, complaints, read_answer, run_server_with_page
 
 
 @pytest_asyncio.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,8 @@ from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.tools.sandbox.write_protected import WriteProtected, write_protected
 from pilothouse.types.terminals import Ran
-from tests.support.chatting import chatting
+from tests.support.chats import open_chat
 from tests.support.repositories import git
-from tests.support.terminals import sandbox
 
 
 @pytest.fixture
@@ -31,15 +29,6 @@ def project(tmp_path: Path) -> Path:
     for command in (["init", "-q"], ["config", "user.name", "Ada"], ["config", "user.email", "ada@example.com"]):
         subprocess.run(["git", *command], cwd=folder, check=True)
     return folder
-
-
-@pytest.fixture
-def held(tmp_path: Path) -> Iterator[Sandbox]:
-    data = tmp_path / "data"
-    data.mkdir()
-    made = sandbox(data, "bubblewrap")
-    yield made
-    made.close()
 
 
 async def run(held: Sandbox, folder: Path, script: str) -> Ran:
@@ -259,7 +248,9 @@ async def test_start_files_stay_as_they_are_where_the_home_folder_is_worked_in(
 async def test_a_command_in_the_home_folder_stands_alone(home: Path, at_home: Path, mode: str) -> None:
     call = {"call": "terminal_operations", "arguments": {"operation": "run_command", "command": "true"}}
     for folder, stands_alone in ((at_home, True), (at_home / ".config" / "fish", False)):
-        async with chatting(home, [[call], "Done."], settings={"working_directory": str(folder), "mode": mode}) as chat:
+        async with open_chat(
+            home, [[call], "Done."], settings={"working_directory": str(folder), "mode": mode}
+        ) as chat:
             await chat.say()
             asked = [item.raw["dangerous"] for item in await chat.items("question")]
             assert any("home folder" in why for why in asked) is stands_alone

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.support.run_bench import bench
+from tests.agent.run_bench import bench
 
 __all__ = ["bench"]

@@ -33,8 +33,8 @@ from pilothouse.types.stream import (
     ThinkingDelta,
 )
 from tests.agent.items import A_MODEL, item
+from tests.agent.run_bench import Bench, StreamOf
 from tests.support.pictures import a_png
-from tests.support.run_bench import Bench, StreamOf
 
 SIGNED: JsonObject = {"wire": "w", "signature": "s"}
 END = Stopped("end")

@@ -14,7 +14,7 @@ from pilothouse.types.events import ItemCompleted
 from pilothouse.types.items import Item, ItemStatus
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallFeedback, ToolError, ToolOutput
-from tests.support.run_bench import Bench
+from tests.agent.run_bench import Bench
 from tests.support.tools import ToolOf
 
 PATH_SCHEMA: JsonObject = {

@@ -15,8 +15,8 @@ from pilothouse.types.stream import Failed, Stopped, TextDelta, Usage
 from pilothouse.types.tool_names import INCREASE
 from pilothouse.types.usage import Spent
 from tests.agent.items import item
+from tests.agent.run_bench import Bench, StreamOf
 from tests.support.invariants import check_messages
-from tests.support.run_bench import Bench, StreamOf
 
 OLD = [item(1, "user_message", "old", "completed", "r0"), item(2, "response", "answer", "completed", "r0", turn="1.1")]
 

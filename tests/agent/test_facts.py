@@ -16,7 +16,7 @@ from pilothouse.types.items import Item
 from pilothouse.types.stream import Failed, Stopped, StreamEvent, TextDelta
 from pilothouse.types.summed_up import Facts
 from tests.agent.items import item
-from tests.support.run_bench import Bench, StreamOf
+from tests.agent.run_bench import Bench, StreamOf
 
 
 def known(*items: Item, earlier: Facts | None = None) -> Facts:

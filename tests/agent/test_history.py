@@ -101,6 +101,7 @@ def test_any_story_becomes_a_history_that_every_provider_takes(story: Story) -> 
     assert size(messages) >= 0
 
 
+@pytest.mark.slow
 @given(stories())
 @settings(max_examples=200)
 def test_every_request_extends_the_one_before_it(story: Story) -> None:

@@ -12,7 +12,7 @@ from pilothouse.types.events import ItemCompleted
 from pilothouse.types.items import Call
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask, CallContext, ToolError, ToolOutput, ToolPaused
-from tests.support.run_bench import Bench
+from tests.agent.run_bench import Bench
 from tests.support.tools import ToolOf
 
 

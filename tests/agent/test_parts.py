@@ -12,7 +12,7 @@ from pilothouse.tools.think import Think
 from pilothouse.types.access import Access
 from pilothouse.types.authority import Approval
 from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused
-from tests.support.deciding import an_authorizer
+from tests.support.authorizers import an_authorizer
 from tests.support.tools import Silent, ToolOf
 
 THINK = Think()

@@ -14,8 +14,8 @@ from pilothouse.types.access import Access, PathUse, Shown
 from pilothouse.types.events import ItemCompleted, ItemCreated
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Permit, Tool, ToolOutput
-from tests.support.deciding import NOWHERE, HeldGrants, HeldRules
-from tests.support.run_bench import Bench
+from tests.agent.run_bench import Bench
+from tests.support.authorizers import NOWHERE, HeldGrants, HeldRules
 from tests.support.tools import ToolOf
 
 

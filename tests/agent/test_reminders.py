@@ -16,8 +16,8 @@ from pilothouse.types.messages import Message, ResultBlock, TextBlock
 from pilothouse.types.stream import Stopped, TextDelta
 from pilothouse.types.todos import Reminder
 from tests.agent.items import item
+from tests.agent.run_bench import Bench, StreamOf
 from tests.support.invariants import check_messages
-from tests.support.run_bench import Bench, StreamOf
 
 
 class Notes:

@@ -19,7 +19,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest, ToolSpec
 from pilothouse.types.models import ModelConfig, Provider
 from tests.agent.items import A_MODEL
-from tests.support.run_bench import Bench, StreamOf
+from tests.agent.run_bench import Bench, StreamOf
 
 Json = dict[str, Any]
 THINK = ToolSpec("think", "Think.", {"type": "object"})

@@ -7,7 +7,7 @@ from pilothouse.agent.summing_up import SummingUp
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.items import new_item
 from pilothouse.types.stream import Stopped, TextDelta
-from tests.support.run_bench import Bench, StreamOf
+from tests.agent.run_bench import Bench, StreamOf
 
 
 async def said(bench: Bench) -> None:

@@ -15,7 +15,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import TextBlock
 from pilothouse.types.stream import Failed, Stopped, StreamEvent, TextDelta
 from tests.agent.items import item
-from tests.support.run_bench import Bench, StreamOf
+from tests.agent.run_bench import Bench, StreamOf
 
 FILES = {"private": True, "untrusted": False, "source": "files"}
 WEB = {"private": True, "untrusted": True, "source": "server:Web"}

@@ -26,7 +26,7 @@ from pilothouse.types.stream import (
     Usage,
 )
 from tests.agent.items import A_MODEL
-from tests.support.run_bench import Bench, StreamOf
+from tests.agent.run_bench import Bench, StreamOf
 
 CUT = Failed("stream_broken", "The connection broke.", retryable=True)
 

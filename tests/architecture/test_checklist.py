@@ -11,11 +11,6 @@ from scripts import checklist
 from scripts.checklist import ChecklistError, Group, Row, Rows
 
 
-@pytest.fixture(scope="module")
-def proofs() -> dict[str, list[str]]:
-    return checklist.proofs()
-
-
 def test_every_row_is_what_it_is_said_to_be(proofs: dict[str, list[str]]) -> None:
     """Proven ones have a test, open ones have none, decisions exist, and no test names a row that is not there."""
     assert checklist.problems(checklist.load(), proofs, checklist.decisions()) == []

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,7 @@ BREAKS_THE_SANDBOX = {
 }
 
 
+@cache
 def resources() -> list[dict[str, Any]]:
     """Return what is declared to Kubernetes."""
     found = [each for path in MANIFESTS for each in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
@@ -62,6 +65,7 @@ def of_kind(kind: str) -> list[dict[str, Any]]:
     return found
 
 
+@cache
 def compose() -> dict[str, Any]:
     """Return what compose is told."""
     made: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
@@ -193,7 +197,7 @@ def test_kubernetes_takes_the_manifests(release: str) -> None:
 
 
 def test_a_manifest_with_a_slip_of_the_pen_is_noticed() -> None:
-    made = of_kind("Deployment")[0]
+    made = deepcopy(of_kind("Deployment")[0])
     made["spec"]["template"]["spec"]["terminationGracePeriodSecond"] = 5
     with pytest.raises(utils.ValidationError):
         utils.validate(made, RELEASES[-1], strict=True)

@@ -6,6 +6,6 @@ from scripts import checklist
 from scripts.mutation import data
 
 
-def test_every_proven_row_has_a_small_change_that_its_test_must_notice() -> None:
-    wrong = data.problems(data.load(), checklist.load(), checklist.proofs())
+def test_every_proven_row_has_a_small_change_that_its_test_must_notice(proofs: dict[str, list[str]]) -> None:
+    wrong = data.problems(data.load(), checklist.load(), proofs)
     assert not wrong, "\n".join(wrong)

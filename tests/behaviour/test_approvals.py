@@ -19,9 +19,9 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from pilothouse.types.ports import CallContext, ToolOutput
 from pilothouse.web.run import ServerOptions
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.tools import ToolOf, add_tools, give_tools
-from tests.web.running import reach
+from tests.web.servers import serve_host
 
 READ = "files__read"
 
@@ -53,7 +53,7 @@ def reader(**more: Any) -> ToolOf:
 @pytest.mark.case("TCL-02", "TCL-19", "TCL-20", "TCL-21")
 async def test_a_servers_tool_asks_first_with_everything_in_view(home: Path) -> None:
     tool = reader()
-    async with chatting(home, [[a_call(path="a.txt")], "Done."]) as chat:
+    async with open_chat(home, [[a_call(path="a.txt")], "Done."]) as chat:
         give_tools(chat.host, tool)
         assert (await chat.say()).status == "waiting"
         [question] = await open_questions(chat)
@@ -79,7 +79,7 @@ async def test_a_servers_tool_asks_first_with_everything_in_view(home: Path) -> 
 
 
 async def test_allowed_once_is_asked_again_the_next_time(home: Path) -> None:
-    async with chatting(home, [[a_call(n=1)], [a_call(n=2)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], [a_call(n=2)], "Done."]) as chat:
         give_tools(chat.host, reader())
         await chat.say()
         assert await answer(chat, (await open_questions(chat))[0], "allow") == "waiting"
@@ -88,7 +88,7 @@ async def test_allowed_once_is_asked_again_the_next_time(home: Path) -> None:
 
 async def test_allowed_in_the_conversation_is_not_asked_again(home: Path) -> None:
     tool = reader()
-    async with chatting(home, [[a_call(n=1)], [a_call(n=2)], "Done.", [a_call(n=3)], "Again."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], [a_call(n=2)], "Done.", [a_call(n=3)], "Again."]) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         assert await answer(chat, (await open_questions(chat))[0], "conversation") == "completed"
@@ -107,7 +107,7 @@ async def test_what_was_allowed_survives_a_compaction_and_a_restart(
         {"match": "again", "steps": [a_call(n=2)]},
         {"match": "again", "steps": ["Done again."]},
     ]
-    async with chatting(home, script) as chat:
+    async with open_chat(home, script) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         await answer(chat, (await open_questions(chat))[0], "conversation")
@@ -116,7 +116,7 @@ async def test_what_was_allowed_survives_a_compaction_and_a_restart(
             await chat.say("Make room")
         assert await chat.items("compaction")
         conversation = chat.id
-    async with chatting(home, script) as chat:
+    async with open_chat(home, script) as chat:
         give_tools(chat.host, tool)
         chat.id = conversation
         assert (await chat.say("And again")).status == "completed"
@@ -127,7 +127,7 @@ async def test_what_was_allowed_survives_a_compaction_and_a_restart(
 @pytest.mark.case("TOOL-02")
 async def test_a_changed_definition_is_asked_about_again(home: Path) -> None:
     tool = reader()
-    async with chatting(home, [[a_call(n=1)], "Done.", [a_call(n=2)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done.", [a_call(n=2)], "Done."]) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         await answer(chat, (await open_questions(chat))[0], "conversation")
@@ -138,11 +138,11 @@ async def test_a_changed_definition_is_asked_about_again(home: Path) -> None:
 
 async def test_another_conversation_knows_nothing_of_it(home: Path) -> None:
     tool = reader()
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         await answer(chat, (await open_questions(chat))[0], "conversation")
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, tool)
         assert (await chat.say()).status == "waiting"
 
@@ -150,7 +150,7 @@ async def test_another_conversation_knows_nothing_of_it(home: Path) -> None:
 @pytest.mark.case("ERR-02", "ERR-03")
 async def test_a_denial_reaches_the_model_and_nothing_is_done(home: Path) -> None:
     tool = reader()
-    async with chatting(home, [[a_call(n=1)], "I see."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "I see."]) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         assert await answer(chat, (await open_questions(chat))[0], "deny") == "completed"
@@ -163,7 +163,7 @@ async def test_a_denial_reaches_the_model_and_nothing_is_done(home: Path) -> Non
 
 async def test_calls_of_one_turn_ask_side_by_side_and_run_when_all_are_answered(home: Path) -> None:
     read, write = reader(), ToolOf("files__write", server="Files")
-    async with chatting(home, [[a_call(n=1), a_call("files__write", n=2)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1), a_call("files__write", n=2)], "Done."]) as chat:
         give_tools(chat.host, read, write)
         await chat.say()
         first, second = await open_questions(chat)
@@ -176,7 +176,7 @@ async def test_calls_of_one_turn_ask_side_by_side_and_run_when_all_are_answered(
 async def test_one_lasting_answer_settles_all_questions_about_the_same_tool(home: Path) -> None:
     read, write = reader(), ToolOf("files__write", server="Files")
     turn = [a_call(n=1), a_call("files__write", n=2), a_call(n=3)]
-    async with chatting(home, [turn, "Done."]) as chat:
+    async with open_chat(home, [turn, "Done."]) as chat:
         give_tools(chat.host, read, write)
         await chat.say()
         first, second, _ = await open_questions(chat)
@@ -189,14 +189,14 @@ async def test_one_lasting_answer_settles_all_questions_about_the_same_tool(home
 @pytest.mark.parametrize("pattern", ["files.read", "files.*", "Files.*", "files__read"])
 async def test_what_a_run_was_allowed_beforehand_needs_no_question(home: Path, pattern: str) -> None:
     tool = reader()
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, tool)
         assert (await chat.say(allow=(pattern,), unattended=True)).status == "completed"
         assert len(tool.calls) == 1
 
 
 async def test_permission_for_one_tool_is_none_for_another(home: Path) -> None:
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, reader())
         assert (await chat.say(allow=("files.write",))).status == "waiting"
 
@@ -216,7 +216,7 @@ async def test_permission_for_one_tool_is_none_for_another(home: Path) -> None:
     ],
 )
 async def test_permission_that_is_for_nothing_is_refused_before_the_run(home: Path, entry: str, said: str) -> None:
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, reader())
         with pytest.raises(PilothouseError, match=re.escape(f"nothing named “{entry}”")) as refused:
             await chat.say(allow=("files.*", entry))
@@ -234,7 +234,7 @@ async def test_permission_that_is_for_nothing_is_refused_before_the_run(home: Pa
     ],
 )
 async def test_a_path_for_a_command_is_refused_with_what_to_write(home: Path, entry: str) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         with pytest.raises(PilothouseError, match=re.escape(f"“{entry}” cannot be allowed")) as refused:
             await chat.say(allow=(entry,))
         assert f"Allow {entry.partition(':')[0]}, for commands" in (refused.value.fix or "")
@@ -242,7 +242,7 @@ async def test_a_path_for_a_command_is_refused_with_what_to_write(home: Path, en
 
 
 async def test_a_path_for_what_touches_files_is_taken(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         allow = ("terminal_operations.create_directory:/x/**", "file_operations.read_file:/x/**")
         assert (await chat.say(allow=allow)).status == "completed"
 
@@ -251,19 +251,19 @@ async def test_a_path_for_what_touches_files_is_taken(home: Path) -> None:
     "entry", ["think", "think.*", "file_operations", "file_operations.*", "terminal_operations.run_command"]
 )
 async def test_the_hosts_own_tools_can_be_allowed_where_they_are_not_offered(home: Path, entry: str) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         assert (await chat.say(allow=(entry,))).status == "completed"
 
 
 async def test_a_server_that_says_its_tool_touches_nothing_is_asked_about_all_the_same(home: Path) -> None:
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, reader(effects=frozenset()))
         assert (await chat.say()).status == "waiting"
 
 
 async def test_a_call_cancelled_while_it_waits_for_approval_is_not_asked_about_any_more(home: Path) -> None:
     tool = reader()
-    async with chatting(home, [[a_call(n=1)], "Never mind."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Never mind."]) as chat:
         give_tools(chat.host, tool)
         run = await chat.say()
         [call] = await chat.items("tool_call")
@@ -275,7 +275,7 @@ async def test_a_call_cancelled_while_it_waits_for_approval_is_not_asked_about_a
 
 
 async def test_stopping_a_run_that_asks_ends_its_calls_and_questions(home: Path) -> None:
-    async with chatting(home, [[a_call(n=1), a_call(n=2)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1), a_call(n=2)], "Done."]) as chat:
         give_tools(chat.host, reader())
         run = await chat.say()
         assert (await chat.api.runs.cancel(ME, run.id)).status == "cancelled"
@@ -284,10 +284,10 @@ async def test_stopping_a_run_that_asks_ends_its_calls_and_questions(home: Path)
 
 async def test_an_open_question_survives_a_restart(home: Path) -> None:
     tool = reader()
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, tool)
         run, conversation = await chat.say(), chat.id
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, tool)
         chat.id = conversation
         [question] = await open_questions(chat)
@@ -310,13 +310,13 @@ def working_in(folder: Path) -> dict[str, Any]:
 @pytest.mark.case("ATZ-15")
 async def test_always_is_a_rule_that_other_conversations_know_too(home: Path, tmp_path: Path) -> None:
     turns = [[create("notes/a.md")], "Done."]
-    async with chatting(home, turns, settings=working_in(tmp_path)) as chat:
+    async with open_chat(home, turns, settings=working_in(tmp_path)) as chat:
         await chat.say()
         [question] = await open_questions(chat)
         assert await answer(chat, question, "always") == "completed"
         [rule] = json.loads((home / "policy.json").read_text())["rules"]
         assert (rule["verdict"], rule["pattern"]["paths"]) == ("allow", ["**"])
-    async with chatting(
+    async with open_chat(
         home, [[create("b.md")], [create(str(tmp_path.parent / "b.md"))], "Done."], settings=working_in(tmp_path)
     ) as chat:
         assert (await chat.say()).status == "waiting"
@@ -328,7 +328,7 @@ async def test_always_is_a_rule_that_other_conversations_know_too(home: Path, tm
 
 async def test_an_edited_pattern_counts_and_settles_no_other_question(home: Path, tmp_path: Path) -> None:
     turn = [create("notes/a.md"), create("notes/b.md")]
-    async with chatting(home, [turn, [create("notes/a.md")], "Done."], settings=working_in(tmp_path)) as chat:
+    async with open_chat(home, [turn, [create("notes/a.md")], "Done."], settings=working_in(tmp_path)) as chat:
         await chat.say()
         first, second = await open_questions(chat)
         assert first.raw["group"] == second.raw["group"]
@@ -359,7 +359,7 @@ async def test_an_edited_pattern_counts_and_settles_no_other_question(home: Path
 async def test_an_answer_that_cannot_be_kept_leaves_the_question_open(
     home: Path, tmp_path: Path, choice: str, content: Any, sentence: str
 ) -> None:
-    async with chatting(home, [[create("a.md")], "Done."], settings=working_in(tmp_path)) as chat:
+    async with open_chat(home, [[create("a.md")], "Done."], settings=working_in(tmp_path)) as chat:
         await chat.say()
         [question] = await open_questions(chat)
         with pytest.raises(PilothouseError, match=sentence) as refused:
@@ -385,7 +385,7 @@ async def test_what_the_agent_asked_permission_for_succeeds_when_it_is_tried_aga
         [a_call("file_operations", operation="delete_file", filePath=str(outside / "a.md"))],
         "Done.",
     ]
-    async with chatting(home, turns, settings=working_in(project)) as chat:
+    async with open_chat(home, turns, settings=working_in(project)) as chat:
         await chat.say()
         [question] = await open_questions(chat)
         assert question.raw["rule"] == "outside"
@@ -410,7 +410,7 @@ async def test_what_the_agent_asked_permission_for_succeeds_when_it_is_tried_aga
 @pytest.mark.case("ATZ-09")
 async def test_a_declined_permission_permits_nothing(home: Path, tmp_path: Path) -> None:
     asking = a_call("user_collaboration", prompt="May I?", authorize_operation="file_operations.create_file")
-    async with chatting(home, [[asking], [create("a.md")], "Done."], settings=working_in(tmp_path)) as chat:
+    async with open_chat(home, [[asking], [create("a.md")], "Done."], settings=working_in(tmp_path)) as chat:
         await chat.say()
         [asked] = await open_questions(chat)
         assert await answer(chat, asked, "decline") == "waiting"
@@ -433,7 +433,7 @@ async def test_who_what_and_why_can_be_told_from_the_timeline_alone(home: Path, 
         [a_call("breaks")],
         "Done.",
     ]
-    async with chatting(home, turns, settings=working_in(tmp_path)) as chat:
+    async with open_chat(home, turns, settings=working_in(tmp_path)) as chat:
         add_tools(chat.host, ToolOf("breaks", breaks))
         run = await chat.say()
         records = chat.host.executor._parts.records
@@ -481,11 +481,11 @@ async def test_who_what_and_why_can_be_told_from_the_timeline_alone(home: Path, 
 
 @pytest.mark.case("AUTHZ-11")
 async def test_several_questions_are_answered_over_http_with_one_request(home: Path, tmp_path: Path) -> None:
-    async with chatting(home, [[create("a/1.md"), create("a/2.md")], "Done."], settings=working_in(tmp_path)) as chat:
+    async with open_chat(home, [[create("a/1.md"), create("a/2.md")], "Done."], settings=working_in(tmp_path)) as chat:
         run = await chat.say()
         ids = [item.id for item in await open_questions(chat)]
         body = Answers(item_ids=(*ids, "i_unknown"), answer=Answer(choice="allow"))
-        async with reach(chat.api, ServerOptions(home=home)):
+        async with serve_host(chat.api, ServerOptions(home=home)):
             taken = (await RemoteHost(lambda: read_address(home)).questions.answer_many(ME, body)).answers
         await close_clients()
         assert [(one.item_id, one.taken) for one in taken] == [(ids[0], True), (ids[1], True), ("i_unknown", False)]

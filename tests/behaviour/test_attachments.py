@@ -15,7 +15,7 @@ from pilothouse.types.api import ImageInput, ModelInput, NewMessage
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode
 from pilothouse.types.messages import ImageBlock, Message, TextBlock
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.lag import MOST, least_turn
 from tests.support.pictures import a_png
 from tests.support.scripted_endpoint import Endpoint
@@ -51,7 +51,7 @@ async def read_all(chat: Chat) -> int:
 @pytest.mark.case("CHT-11")
 async def test_twelve_large_pictures_make_opening_no_larger_and_the_model_gets_them_as_they_are(home: Path) -> None:
     pictures = [a_png(LARGE, number=number) for number in range(MESSAGES * EACH)]
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await seeing(chat, endpoint)
         for number in range(MESSAGES):
             shown = attached(*pictures[number * EACH : (number + 1) * EACH])
@@ -94,7 +94,7 @@ async def test_a_model_is_told_of_a_picture_that_is_not_there_any_more() -> None
 
 async def test_a_message_with_pictures_that_is_refused_or_comes_twice_is_no_second_one(home: Path) -> None:
     pictures = attached(a_png(50_000), a_png(50_000, number=1))
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         first = await chat.send("Look", images=pictures, idempotency_key="k")
         assert await chat.send("Look", images=pictures, idempotency_key="k") == first
         with pytest.raises(PilothouseError) as refused:
@@ -113,7 +113,7 @@ async def test_a_message_with_pictures_that_is_refused_or_comes_twice_is_no_seco
 
 async def test_taking_a_message_with_large_pictures_holds_nobody_up(home: Path) -> None:
     body = NewMessage(text="Look", images=attached(*(a_png(LARGE, number=number) for number in range(EACH))))
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
 
         async def check() -> None:
             await chat.api.runs.check_message(ME, body)
@@ -123,7 +123,7 @@ async def test_taking_a_message_with_large_pictures_holds_nobody_up(home: Path) 
 
 async def test_the_library_attaches_pictures_and_reads_what_they_are(home: Path) -> None:
     picture = a_png(20_000)
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         script = f"scripted:{chat.script}"
     async with Host(home) as host:
         talk = await host.start()

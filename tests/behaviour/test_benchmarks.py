@@ -11,6 +11,7 @@ from tests.support.source import ROOT
 
 
 @pytest.mark.slow
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [

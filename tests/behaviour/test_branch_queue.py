@@ -14,25 +14,26 @@ from pilothouse.types.api import Answer, Comparison, MessageAccepted, NewMessage
 from pilothouse.types.branch_views import Retry
 from pilothouse.types.items import Item
 from pilothouse.wiring import open_host
-from tests.support.branching import all_items, refused
-from tests.support.chatting import ME, Chat, chatting, rest
+from tests.support.branch_chats import all_items, refusal_of
+from tests.support.chats import ME, Chat, open_chat, wait_for_runs
+from tests.support.databases import SQLITE_AND_POSTGRESQL
 from tests.support.tools import ToolOf, add_tools
 from tests.support.waiting import eventually
 
 ASKS = [{"call": "files__read", "arguments": {}}]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=SQLITE_AND_POSTGRESQL)
 def url(request: pytest.FixtureRequest) -> str | None:
-    return str(request.getfixturevalue("prepared_postgres_url")) if request.param == "postgresql" else None
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
 
 
 @pytest.fixture
 async def chat(home: Path, url: str | None) -> AsyncIterator[Chat]:
-    async with chatting(home, ["One.", "Two.", "Three.", "Four."], database_url=url) as chat:
+    async with open_chat(home, ["One.", "Two.", "Three.", "Four."], database_url=url) as chat:
         add_tools(chat.host, ToolOf("files__read", server="Files"))
         yield chat
-        await rest(chat)
+        await wait_for_runs(chat)
 
 
 def held(folder: Path, text: str = "Well,") -> list[Any]:
@@ -133,11 +134,11 @@ async def test_what_cannot_be_a_branch_stops_nothing(chat: Chat, tmp_path: Path,
     await chat.api.branches.hide(ME, first.item_id)
     working = await chat.send("Second")
     await chat.until_streaming("Well,")
-    error = await refused(chat.send("First b", instead_of=first.item_id, when_busy="stop"))
+    error = await refusal_of(chat.send("First b", instead_of=first.item_id, when_busy="stop"))
     assert error.code == "conflict"
     await chat.api.branches.show(ME, first.item_id)
     monkeypatch.setattr(limits, "BRANCHES", 0)
-    error = await refused(chat.send("First b", instead_of=first.item_id, when_busy="stop"))
+    error = await refusal_of(chat.send("First b", instead_of=first.item_id, when_busy="stop"))
     assert (error.code, error.message) == ("too_many", "This conversation has 0 branches already.")
     monkeypatch.undo()
     assert await status(chat, working) == "running"
@@ -152,7 +153,7 @@ async def test_the_same_key_makes_one_branch(chat: Chat) -> None:
     edits = [await chat.send("Edited", instead_of=first.item_id, idempotency_key="edit") for _ in range(2)]
     assert edits[0] == edits[1]
     assert edits[0].branch == 1
-    error = await refused(chat.send("Edited", idempotency_key="edit"))
+    error = await refusal_of(chat.send("Edited", idempotency_key="edit"))
     assert error.code == "conflict"
     retries = [
         await chat.api.branches.retry(ME, first.run_id, Retry(idempotency_key="retry", temperature=0.5))
@@ -161,7 +162,7 @@ async def test_the_same_key_makes_one_branch(chat: Chat) -> None:
     assert retries[0] == retries[1]
     assert retries[0].branch == 2
     for other in (Retry(idempotency_key="retry", temperature=0.6), Retry(idempotency_key="edit")):
-        assert (await refused(chat.api.branches.retry(ME, first.run_id, other))).code == "conflict"
+        assert (await refusal_of(chat.api.branches.retry(ME, first.run_id, other))).code == "conflict"
     for each in (*edits, *retries):
         await chat.settled(each.run_id)
     assert len((await chat.snapshot()).branches) == 2
@@ -174,7 +175,7 @@ async def test_a_comparison_that_is_sent_again_gives_the_same_runs(chat: Chat) -
     assert [each == once_more for each in both] == [True] * 3
     assert [each.branch for each in once_more.accepted] == [0, 1, 2]
     other = Comparison(message=wish.message, model_ids=wish.model_ids[:2])
-    assert (await refused(chat.api.branches.compare(ME, chat.id, other))).code == "conflict"
+    assert (await refusal_of(chat.api.branches.compare(ME, chat.id, other))).code == "conflict"
     (chat.script.parent / "go").write_text("")
     for each in once_more.accepted:
         assert (await chat.settled(each.run_id)).status == "completed"
@@ -248,7 +249,7 @@ async def test_edits_from_two_processes_at_once_are_all_kept_with_a_number_each(
     home: Path, tmp_path: Path, postgres_url: str
 ) -> None:
     async with (
-        chatting(home, ["One."], database_url=postgres_url) as chat,
+        open_chat(home, ["One."], database_url=postgres_url) as chat,
         open_host(tmp_path / "other" / "home", postgres_url, role="server") as other,
     ):
         first = await chat.send("First")
@@ -270,7 +271,7 @@ async def test_edits_from_two_processes_at_once_are_all_kept_with_a_number_each(
 async def test_an_interrupted_run_of_a_branch_that_nobody_looks_at_is_resumed_there(
     home: Path, tmp_path: Path, url: str | None
 ) -> None:
-    async with chatting(home, ["One.", held(tmp_path)], database_url=url, at_rest=False) as chat:
+    async with open_chat(home, ["One.", held(tmp_path)], database_url=url, at_rest=False) as chat:
         first = await chat.send("First")
         await chat.settled(first.run_id)
         left = await chat.send("Second")

@@ -16,15 +16,16 @@ from pilothouse.types.branch_views import BranchChoice, Retry
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.item_data import MessageData
 from pilothouse.types.items import Item, is_a
-from tests.support.chatting import ME, Chat, chatting, rest
+from tests.support.chats import ME, Chat, open_chat, wait_for_runs
+from tests.support.databases import SQLITE_AND_POSTGRESQL
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=SQLITE_AND_POSTGRESQL)
 async def chat(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Chat]:
-    url = request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
-    async with chatting(home, ["One.", "Two.", "Three.", "Four.", "Five.", "Six."], database_url=url) as chat:
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    async with open_chat(home, ["One.", "Two.", "Three.", "Four.", "Five.", "Six."], database_url=url) as chat:
         yield chat
-        await rest(chat)
+        await wait_for_runs(chat)
 
 
 async def said(chat: Chat, branch: int | None = None) -> list[str]:

@@ -19,21 +19,21 @@ from pilothouse.types.exchange import Imported
 from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.todos import Todo, TodoInput
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, Chat, chatting, database_of
-from tests.support.databases import connected
+from tests.support.chats import ME, Chat, database_of, open_chat
+from tests.support.databases import SQLITE_AND_POSTGRESQL, open_transaction
 
 ANSWERS = ["One.", "Two.", "Three.", "Four."]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=SQLITE_AND_POSTGRESQL)
 def database_url(request: pytest.FixtureRequest) -> str | None:
-    return request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
+    return request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
 
 
 @pytest.fixture
 async def chat(home: Path, database_url: str | None) -> AsyncIterator[Chat]:
     """A conversation of three branches: two messages, the second edited, and the first answer once more."""
-    async with chatting(home, ANSWERS, database_url=database_url) as chat:
+    async with open_chat(home, ANSWERS, database_url=database_url) as chat:
         first = await chat.send("Albatross")
         await chat.settled(first.run_id)
         second = await chat.send("Pelican")
@@ -197,7 +197,7 @@ NONSENSE = {
 async def test_an_import_whose_branches_are_nonsense_is_refused_in_one_sentence(
     home: Path, tmp_path: Path, what: str
 ) -> None:
-    async with chatting(home, ANSWERS) as chat:
+    async with open_chat(home, ANSWERS) as chat:
         first = await chat.send("A")
         await chat.settled(first.run_id)
         await chat.say("A2", instead_of=first.item_id)
@@ -256,5 +256,5 @@ async def test_a_conversation_that_is_removed_leaves_no_branches(
 ) -> None:
     await chat.api.conversations.delete(ME, chat.id)
     await chat.host.api._records.purge(9e12)
-    with connected(database_url or database_of(home)) as connection:
+    with open_transaction(database_url or database_of(home)) as connection:
         assert connection.execute(sa.select(sa.func.count()).select_from(schema.branches)).scalar_one() == 0

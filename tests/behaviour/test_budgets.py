@@ -19,9 +19,9 @@ from pilothouse.types.items import Item
 from pilothouse.types.prices import Prices
 from pilothouse.types.runs import Run
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.commands import pilothouse
-from tests.support.summing_up import SUMMARY, script, summing_up
+from tests.support.summary_chats import SUMMARY, open_summary_chat, summary_turns
 from tests.support.waiting import eventually
 
 # A dollar for a thousand tokens: a request with so many costs so many dollars.
@@ -62,7 +62,7 @@ async def answer(chat: Chat, choice: str) -> Run:
 
 
 async def test_a_message_asks_before_its_budget_is_passed_goes_on_and_stops_in_words(home: Path) -> None:
-    async with chatting(home, [thinks(number, 10) for number in range(20)]) as chat:
+    async with open_chat(home, [thinks(number, 10) for number in range(20)]) as chat:
         await priced(chat, budget_per_run=35)
         assert (await chat.say("Go")).status == "waiting"
         # Five are left, and a fourth request may cost twelve.
@@ -86,7 +86,7 @@ async def test_a_message_asks_before_its_budget_is_passed_goes_on_and_stops_in_w
 
 
 async def test_nothing_is_sent_for_a_message_whose_first_request_could_pass_the_budget(home: Path) -> None:
-    async with chatting(home, [spends(1, "Hi.")]) as chat:
+    async with open_chat(home, [spends(1, "Hi.")]) as chat:
         await priced(chat, budget_per_run=1)
         assert (await chat.say("x" * 4_000)).status == "waiting"
         assert not await chat.items("response")
@@ -96,14 +96,14 @@ async def test_nothing_is_sent_for_a_message_whose_first_request_could_pass_the_
 
 
 async def test_a_model_whose_price_nobody_knows_passes_no_budget_in_dollars(home: Path) -> None:
-    async with chatting(home, [spends(9, "Hi.")] * 2) as chat:
+    async with open_chat(home, [spends(9, "Hi.")] * 2) as chat:
         await chat.api.settings.update(ME, ConfigPatch(budget_per_run=0.01, budget_per_day=0.01))
         assert (await chat.say()).status == "completed"
         assert (await chat.say()).status == "completed"
 
 
 async def test_a_day_s_budget_counts_over_all_conversations_and_is_raised_for_all(home: Path) -> None:
-    async with chatting(home, [spends(10, "Hi.")]) as first:
+    async with open_chat(home, [spends(10, "Hi.")]) as first:
         await priced(first, budget_per_day=25)
         settings = (await first.snapshot()).conversation.settings
         others = [await another(first, settings) for _ in range(3)]
@@ -131,7 +131,7 @@ async def another(chat: Chat, settings: ConversationSettings) -> Chat:
 
 @pytest.mark.slow
 async def test_a_day_s_budget_counts_over_processes(home: Path, tmp_path: Path, postgres_url: str) -> None:
-    async with chatting(home, [spends(10, "Hi.")], database_url=postgres_url) as chat:
+    async with open_chat(home, [spends(10, "Hi.")], database_url=postgres_url) as chat:
         await priced(chat, budget_per_day=12)
         assert (await chat.say()).status == "completed"
         async with open_host(tmp_path / "other", postgres_url) as other:
@@ -146,7 +146,7 @@ async def test_a_day_s_budget_counts_over_processes(home: Path, tmp_path: Path, 
 async def test_requests_that_are_under_way_count_for_the_others(home: Path, tmp_path: Path) -> None:
     go = tmp_path / "go"
     turns = [[{"text": "Well,"}, {"wait": 15, "until": str(go)}, *spends(1, "done.")]]
-    async with chatting(home, turns) as first:
+    async with open_chat(home, turns) as first:
         await priced(first, budget_per_day=NEXT + 1)
         second = await another(first, (await first.snapshot()).conversation.settings)
         sent = await first.send()
@@ -160,7 +160,7 @@ async def test_requests_that_are_under_way_count_for_the_others(home: Path, tmp_
 
 async def test_a_summary_of_a_result_that_could_pass_the_budget_is_left_undone(home: Path) -> None:
     calling = spends(1, {"call": "look", "arguments": {"what": "harbours"}})
-    async with summing_up(home, script(spends(1, SUMMARY), then=[calling, spends(1, "Done.")])) as chat:
+    async with open_summary_chat(home, summary_turns(spends(1, SUMMARY), then=[calling, spends(1, "Done.")])) as chat:
         await priced(chat, budget_per_run=12)
         settings = (await chat.snapshot()).conversation.settings
         assert settings.model_id == "m"
@@ -171,13 +171,13 @@ async def test_a_summary_of_a_result_that_could_pass_the_budget_is_left_undone(h
         # With room for it, it is made.
         await chat.api.settings.update(ME, ConfigPatch(budget_per_run=500))
         again = [{"match": "again", "steps": steps} for steps in (calling, spends(1, "Done."))]
-        chat.write(script(spends(1, SUMMARY), then=again))
+        chat.write(summary_turns(spends(1, SUMMARY), then=again))
         assert (await chat.say("How many, again?")).status == "completed"
         assert await chat.texts("tool_summary") == [SUMMARY]
 
 
 async def test_making_room_counts_before_it_is_done(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with chatting(home, [spends(3, "One."), spends(3, "Two.")]) as chat:
+    async with open_chat(home, [spends(3, "One."), spends(3, "Two.")]) as chat:
         await priced(chat)
         await chat.say("x" * 8_000)
         monkeypatch.setattr(limits, "COMPACT_ABOVE", 0.0)
@@ -189,7 +189,7 @@ async def test_making_room_counts_before_it_is_done(home: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("budget", ["budget_per_run", "budget_per_day", "run_token_budget"])
 async def test_a_run_that_nobody_watches_ends_in_a_sentence_and_fails(home: Path, budget: str) -> None:
-    async with chatting(home, [thinks(number, 10) for number in range(9)]) as chat:
+    async with open_chat(home, [thinks(number, 10) for number in range(9)]) as chat:
         await priced(chat, **{budget: 25_000 if budget == "run_token_budget" else 25})
         run = await chat.say("Go", unattended=True)
         assert run.status == "failed"
@@ -214,7 +214,7 @@ async def test_a_run_that_nobody_watches_ends_in_a_sentence_and_fails(home: Path
 async def test_a_budget_that_is_raised_while_a_run_works_counts_at_once(home: Path, tmp_path: Path) -> None:
     go = tmp_path / "go"
     slow = [{"text": "Well,"}, {"wait": 15, "until": str(go)}, *thinks(1, 10)]
-    async with chatting(home, [slow, spends(1, "Done.")]) as chat:
+    async with open_chat(home, [slow, spends(1, "Done.")]) as chat:
         await priced(chat, budget_per_run=12)
         sent = await chat.send()
         await chat.until_streaming("Well,")
@@ -244,7 +244,7 @@ async def test_the_command_line_without_a_terminal_says_so_and_ends_with_one(hom
 
 @pytest.mark.parametrize(("name", "value"), [("budget_per_run", -1.0), ("budget_per_day", float("nan"))])
 async def test_a_budget_that_is_none_is_refused_in_a_sentence(home: Path, name: str, value: float) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         with pytest.raises(PilothouseError, match="in dollars, is a number from 0 to 1,000,000"):
             await chat.api.settings.update(ME, ConfigPatch(**{name: value}))
 
@@ -273,7 +273,7 @@ async def wishes_for_a_summary(chat: Chat, **fields: Any) -> Run:
 async def test_a_summary_that_was_asked_for_asks_before_a_budget_is_passed_and_goes_on(
     home: Path, name: str, budget: float, reason: str, words: str
 ) -> None:
-    async with chatting(home, [SUMMED_UP, spends(10, "First.")]) as chat:
+    async with open_chat(home, [SUMMED_UP, spends(10, "First.")]) as chat:
         await priced(chat)
         await chat.say("Go")
         await chat.api.settings.update(ME, ConfigPatch(**{name: budget}))
@@ -295,7 +295,7 @@ async def test_a_summary_that_was_asked_for_asks_before_a_budget_is_passed_and_g
 
 
 async def test_a_summary_that_is_declined_at_a_budget_changes_nothing_and_can_be_asked_for_again(home: Path) -> None:
-    async with chatting(home, [SUMMED_UP, spends(10, "First.")]) as chat:
+    async with open_chat(home, [SUMMED_UP, spends(10, "First.")]) as chat:
         await priced(chat, budget_per_day=11)
         await chat.say("Go")
         before = history(await chat.items())
@@ -312,7 +312,7 @@ async def test_a_summary_that_is_declined_at_a_budget_changes_nothing_and_can_be
 
 
 async def test_a_message_gives_a_summary_up_that_waits_at_a_budget(home: Path) -> None:
-    async with chatting(home, [spends(10, "First."), spends(1, "Last.")]) as chat:
+    async with open_chat(home, [spends(10, "First."), spends(1, "Last.")]) as chat:
         await priced(chat, budget_per_day=11)
         await chat.say("Go")
         waiting = await wishes_for_a_summary(chat)
@@ -324,7 +324,7 @@ async def test_a_message_gives_a_summary_up_that_waits_at_a_budget(home: Path) -
 
 
 async def test_a_summary_that_waits_at_a_budget_goes_on_after_a_restart(home: Path) -> None:
-    async with chatting(home, [SUMMED_UP, spends(10, "First.")]) as chat:
+    async with open_chat(home, [SUMMED_UP, spends(10, "First.")]) as chat:
         await priced(chat, budget_per_day=11)
         await chat.say("Go")
         waiting = await wishes_for_a_summary(chat)
@@ -335,7 +335,7 @@ async def test_a_summary_that_waits_at_a_budget_goes_on_after_a_restart(home: Pa
 
 
 async def test_a_summary_that_nobody_watches_ends_in_a_sentence_and_can_be_resumed(home: Path) -> None:
-    async with chatting(home, [SUMMED_UP, spends(10, "First.")]) as chat:
+    async with open_chat(home, [SUMMED_UP, spends(10, "First.")]) as chat:
         await priced(chat, budget_per_day=11)
         await chat.say("Go")
         run = await wishes_for_a_summary(chat, unattended=True)
@@ -352,7 +352,7 @@ async def test_a_summary_that_nobody_watches_ends_in_a_sentence_and_can_be_resum
 
 
 async def test_a_program_sums_up_attended_or_is_told_how_to_raise_the_budget(home: Path) -> None:
-    async with chatting(home, [SUMMED_UP, spends(10, "First.")]) as chat:
+    async with open_chat(home, [SUMMED_UP, spends(10, "First.")]) as chat:
         await priced(chat, budget_per_day=11)
         await chat.say("Go")
         lasting = chats.Chat(chat.api, (await chat.snapshot()).conversation)

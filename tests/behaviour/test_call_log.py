@@ -15,11 +15,11 @@ from pilothouse.types.api import Answer
 from pilothouse.types.items import ItemKind
 from pilothouse.types.servers import ConsentGiven, ServerInput
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.mcp_servers import SCRIPTED
 from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import eventually
 
-SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 PRIVATE = "what-only-the-two-of-us-know"
 
 
@@ -45,7 +45,7 @@ def steps(home: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.case("OBS-06")
 async def test_each_step_of_a_call_is_one_record_with_its_ids_and_without_what_was_said(home: Path) -> None:
-    async with chatting(home, calling("far__echo", text=PRIVATE)) as chat:
+    async with open_chat(home, calling("far__echo", text=PRIVATE)) as chat:
         await add_server(chat)
         run = await chat.say(allow=("far.*",))
         (call,) = await chat.items("tool_call")
@@ -65,7 +65,7 @@ async def test_each_step_of_a_call_is_one_record_with_its_ids_and_without_what_w
     [("far__fail", {"message": PRIVATE}, "TOOL_ERROR"), ("far__nothing\n{}", {}, "TOOL_NOT_FOUND")],
 )
 async def test_a_call_that_fails_is_told_with_its_code(home: Path, tool: str, arguments: Any, code: str) -> None:
-    async with chatting(home, calling(tool, **arguments)) as chat:
+    async with open_chat(home, calling(tool, **arguments)) as chat:
         await add_server(chat)
         await chat.say(allow=("far.*",))
     assert (steps(home)[-1]["status"], steps(home)[-1]["code"]) == ("failed", code)
@@ -74,7 +74,7 @@ async def test_a_call_that_fails_is_told_with_its_code(home: Path, tool: str, ar
 
 @pytest.mark.case("OBS-06")
 async def test_a_call_that_waited_for_approval_is_requested_once(home: Path) -> None:
-    async with chatting(home, calling("far__echo", text="x")) as chat:
+    async with open_chat(home, calling("far__echo", text="x")) as chat:
         await add_server(chat)
         run = await chat.say()
         (question,) = await chat.items("question")
@@ -86,7 +86,7 @@ async def test_a_call_that_waited_for_approval_is_requested_once(home: Path) -> 
 @pytest.mark.case("OBS-06")
 async def test_a_call_that_takes_its_time_is_in_the_log_before_it_ends(home: Path) -> None:
     turns = calling("far__sleep", seconds=60)
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         await add_server(chat)
         sent = await chat.send(allow=("far.*",))
 
@@ -104,7 +104,7 @@ async def test_every_message_is_logged_only_where_someone_asked_for_it(
     home: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
 ) -> None:
     monkeypatch.setenv("PILOTHOUSE_DEBUG", wanted)
-    async with chatting(home, calling("far__echo", text=PRIVATE)) as chat:
+    async with open_chat(home, calling("far__echo", text=PRIVATE)) as chat:
         await add_server(chat)
         await chat.say(allow=("far.*",))
     verbose = [record["message"] for record in logged(home) if record["level"] == "debug"]
@@ -119,7 +119,7 @@ async def test_every_message_is_logged_only_where_someone_asked_for_it(
 
 @pytest.mark.case("OBS-01")
 async def test_a_call_is_one_item_that_holds_its_result(home: Path) -> None:
-    async with chatting(home, calling("look")) as chat:
+    async with open_chat(home, calling("look")) as chat:
         give_tools(chat.host, ToolOf("look"))
         await chat.say()
         assert {item.kind for item in await chat.items()} == {"user_message", "response", "tool_call"}
@@ -131,7 +131,7 @@ async def test_a_call_is_one_item_that_holds_its_result(home: Path) -> None:
 
 @pytest.mark.case("OBS-02")
 async def test_a_call_of_a_server_is_on_record_after_a_restart_with_its_result_within_bounds(home: Path) -> None:
-    async with chatting(home, calling("far__big", bytes=1_000_000)) as chat:
+    async with open_chat(home, calling("far__big", bytes=1_000_000)) as chat:
         await add_server(chat)
         await chat.say(allow=("far.*",))
     async with open_host(home) as host:

@@ -13,14 +13,14 @@ import pytest
 from websockets.sync.client import connect
 
 from pilothouse.types.servers import ConsentGiven, ServerInput, ToolTimes
-from tests.faults.serving import Server, serving
-from tests.support import mcp_gateway
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
 from tests.support.mcp_gateway import Brain, Streamable
+from tests.support.mcp_servers import SCRIPTED
+from tests.support.sampling import first_and_some
+from tests.support.servers import Server
 from tests.support.tiny_http import TinyHttp
 from tests.support.waiting import eventually, until
 
-SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 SLEEP: list[Any] = [[{"call": "far__sleep", "arguments": {"seconds": 600}}], "Slept."]
 Json = dict[str, Any]
 Wire = Literal["stdio", "modern stdio", "http", "modern http"]
@@ -92,7 +92,7 @@ async def far(wire: Wire, folder: Path, **more: Any) -> AsyncIterator[Far]:
         yield Far(ServerInput(name="Far", command=sys.executable, args=args, era=era, **more), record)
     else:
         place = Streamable(Sleepy(modern=modern))
-        async with mcp_gateway.serving(place) as server:
+        async with TinyHttp(place) as server:
             body = ServerInput(name="Far", url=f"{server.url}/mcp", wire="streamable", era=era, **more)
             assert isinstance(place.brain, Sleepy)
             yield Far(body, http=(place.brain, server))
@@ -101,7 +101,7 @@ async def far(wire: Wire, folder: Path, **more: Any) -> AsyncIterator[Far]:
 @asynccontextmanager
 async def sleeping(wire: Wire, home: Path, **more: Any) -> AsyncIterator[tuple[Chat, Far, str]]:
     """Open a chat in which a call is at the server, and give the run."""
-    async with far(wire, home.parent, **more) as there, chatting(home, SLEEP) as chat:
+    async with far(wire, home.parent, **more) as there, open_chat(home, SLEEP) as chat:
         view = await chat.api.servers.add(ME, there.body)
         if view.consent is not None:
             await chat.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
@@ -141,7 +141,7 @@ async def test_stopping_the_run_reaches_the_server(home: Path, wire: Wire) -> No
 
 
 @pytest.mark.case("TMO-07", "TMO-08")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", first_and_some(WIRES))
 async def test_stopping_one_call_reaches_the_server_and_the_run_goes_on(home: Path, wire: Wire) -> None:
     async with sleeping(wire, home) as (chat, there, run_id):
         await chat.api.runs.cancel_call(ME, (await chat.items("tool_call"))[0].id)
@@ -153,7 +153,7 @@ async def test_stopping_one_call_reaches_the_server_and_the_run_goes_on(home: Pa
 
 
 @pytest.mark.case("TMO-08", "TMO-11", "F-04")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", first_and_some(WIRES))
 async def test_a_call_whose_time_is_over_is_stopped_at_the_server_and_is_no_cancel(home: Path, wire: Wire) -> None:
     async with sleeping(wire, home, times=ToolTimes(total=0.5)) as (chat, there, run_id):
         await told(there)
@@ -183,7 +183,7 @@ async def test_a_reader_that_goes_away_stops_nothing(home: Path) -> None:
 def test_closing_the_page_stops_nothing_and_the_button_does(home: Path, tmp_path: Path) -> None:
     script, record = tmp_path / "script.json", tmp_path / "record"
     script.write_text(json.dumps({"turns": SLEEP}))
-    with serving(home) as server:
+    with Server(home) as server:
         body = {"name": "Far", "command": sys.executable, "args": [str(SCRIPTED), "--record", str(record)]}
         view = server.post("/api/servers", body, 201)
         server.post(f"/api/servers/{view['id']}/consent", {"fingerprint": view["consent"]["fingerprint"]})

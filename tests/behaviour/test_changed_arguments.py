@@ -13,7 +13,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from pilothouse.types.messages import CallBlock, ResultBlock
 from tests.adversarial.test_call_secrets import SECRET, a_call, check_nowhere, got, knows, sender, the_question
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.tools import ToolOf, give_tools
 
 
@@ -35,7 +35,7 @@ def create(path: str) -> dict[str, Any]:
 
 async def test_what_was_changed_is_carried_out_recorded_and_told_to_the_model(home: Path) -> None:
     tool = sender()
-    async with chatting(home, [[a_call(to="all", n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(to="all", n=1)], "Done."]) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         assert await change(chat, to="me", n=1) == "completed"
@@ -56,7 +56,7 @@ async def test_a_change_that_stands_out_is_asked_about_by_itself(home: Path, tmp
     inside = tmp_path / "boat"
     inside.mkdir()
     turns = [[a_call("file_operations", **create("a.md"))], "Done."]
-    async with chatting(home, turns, settings={"working_directory": str(inside)}) as chat:
+    async with open_chat(home, turns, settings={"working_directory": str(inside)}) as chat:
         await chat.say()
         assert await change(chat, **create(str(tmp_path / "outside.md"))) == "waiting"
         assert not (tmp_path / "outside.md").exists()
@@ -74,7 +74,7 @@ async def test_a_change_that_stands_out_is_asked_about_by_itself(home: Path, tmp
 async def test_a_command_that_becomes_dangerous_is_not_run_with_the_same_word(home: Path, tmp_path: Path) -> None:
     command = {"operation": "run_command", "command": "echo safe"}
     turns = [[a_call("terminal_operations", **command)], "Done."]
-    async with chatting(home, turns, settings={"working_directory": str(tmp_path)}) as chat:
+    async with open_chat(home, turns, settings={"working_directory": str(tmp_path)}) as chat:
         await chat.say()
         assert await change(chat, **command | {"command": "sudo rm -rf /"}) == "waiting"
         question = await the_question(chat)
@@ -86,7 +86,7 @@ async def test_a_command_that_becomes_dangerous_is_not_run_with_the_same_word(ho
 async def test_what_the_tool_does_not_take_is_refused_and_the_question_stays(home: Path) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     tool = ToolOf("mail__send", server="Mail", schema=schema)
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         question = await the_question(chat)
@@ -109,7 +109,7 @@ async def test_what_the_tool_does_not_take_is_refused_and_the_question_stays(hom
 @pytest.mark.case("SECRET-01")
 async def test_a_secret_in_changed_arguments_stands_nowhere_and_one_that_is_there_is_not_changed(home: Path) -> None:
     tool = sender()
-    async with chatting(home, [[a_call(text="hello")], "Done.", [a_call(text=SECRET)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(text="hello")], "Done.", [a_call(text=SECRET)], "Done."]) as chat:
         await knows(chat)
         give_tools(chat.host, tool)
         await chat.say()

@@ -31,7 +31,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.runs import Run
 from pilothouse.wiring import open_host
 from tests.support import invariants
-from tests.support.chatting import ME, Chat, chatting, database_of
+from tests.support.chats import ME, Chat, database_of, open_chat
 from tests.support.documents import png
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.waiting import eventually
@@ -48,7 +48,7 @@ async def test_a_whole_chat_with_thinking_calls_and_text(home: Path) -> None:
         [{"text": "It is 42 🚀.", "pieces": 2}, {"usage": {"input": 9, "output": 4}}],
         ["You are welcome."],
     ]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         run = await chat.say("What is it?")
         assert run.status == "completed", run.error
         assert [(item.kind, item.text) for item in await chat.items()] == [
@@ -65,7 +65,7 @@ async def test_a_whole_chat_with_thinking_calls_and_text(home: Path) -> None:
 
 async def test_a_message_sent_during_an_answer_is_answered_after_it(home: Path) -> None:
     first = [[*SLOW, {"call": "think", "arguments": {"thoughts": "x"}}], [*SLOW]]
-    async with chatting(home, [*first, ["Second."]]) as chat:
+    async with open_chat(home, [*first, ["Second."]]) as chat:
         one = await chat.send("First")
         await chat.until_streaming("one")
         two = await chat.send("Second")
@@ -78,7 +78,7 @@ async def test_a_message_sent_during_an_answer_is_answered_after_it(home: Path) 
 
 async def test_a_new_message_withdraws_the_question_that_waits(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
-    async with chatting(home, [LOOPING, LOOPING, ["Fine."]]) as chat:
+    async with open_chat(home, [LOOPING, LOOPING, ["Fine."]]) as chat:
         assert (waiting := await chat.say("Loop")).status == "waiting"
         assert (await chat.say("Never mind")).status == "completed"
         assert (await chat.api.runs.get(ME, waiting.id)).status == "cancelled"
@@ -92,7 +92,7 @@ async def test_resending_a_message_is_harmless_even_while_its_question_waits(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
-    async with chatting(home, [LOOPING]) as chat:
+    async with open_chat(home, [LOOPING]) as chat:
         posts = await asyncio.gather(*(chat.send("Loop", idempotency_key="k") for _ in range(6)))
         assert len({post.run_id for post in posts}) == 1
         run = await chat.settled(posts[0].run_id)
@@ -109,7 +109,7 @@ async def test_a_key_with_another_message_is_refused_and_changes_nothing(
     home: Path, monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
-    async with chatting(home, [LOOPING]) as chat:
+    async with open_chat(home, [LOOPING]) as chat:
         run = await chat.say("Loop", idempotency_key="k")
         assert run.status == "waiting"
         with pytest.raises(PilothouseError) as refused:
@@ -124,7 +124,7 @@ async def test_what_queued_behind_a_question_runs_once_it_is_settled(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
-    async with chatting(home, [[*SLOW, *LOOPING], LOOPING, ["Second."]]) as chat:
+    async with open_chat(home, [[*SLOW, *LOOPING], LOOPING, ["Second."]]) as chat:
         first = await chat.send("Loop")
         await chat.until_streaming("one")
         second = await chat.send("Second")
@@ -135,7 +135,7 @@ async def test_what_queued_behind_a_question_runs_once_it_is_settled(
 
 
 async def test_a_stopped_answer_can_be_resumed_and_is_said_anew(home: Path) -> None:
-    async with chatting(home, [[*SLOW, {"wait": 5}]]) as chat:
+    async with open_chat(home, [[*SLOW, {"wait": 5}]]) as chat:
         sent = await chat.send()
         await chat.until_streaming("two")
         await chat.api.runs.cancel(ME, sent.run_id)
@@ -152,7 +152,7 @@ async def is_over(chat: Chat, run_id: str) -> bool:
 
 
 async def test_the_first_words_are_the_title_until_the_person_names_it(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         await chat.say("  How tall is\n\tthe tower? ")
         assert (await chat.snapshot()).conversation.title == "How tall is"
         named = await chat.api.conversations.update(ME, chat.id, ConversationPatch(title=" Towers.\n"))
@@ -175,7 +175,7 @@ def asked_for(received: Received, name: str) -> bool:
 
 async def test_a_host_that_ends_with_its_answer_asks_for_no_title(home: Path) -> None:
     async with Endpoint() as endpoint:
-        async with chatting(home) as chat:
+        async with open_chat(home) as chat:
             await add_models(chat, endpoint.url, "m")
         endpoint.answer(*(Reply(Say((Text(["Tall."]),))) for _ in range(6)))
         async with connect_host(home, brief=True) as api:
@@ -191,7 +191,7 @@ async def test_a_host_that_ends_with_its_answer_asks_for_no_title(home: Path) ->
 
 
 async def test_the_model_makes_a_title_once_and_the_persons_own_wins(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await add_models(chat, endpoint.url, "m")
         endpoint.answer(Reply(Say((Text(["Tall."]),))), Reply(Say((Text(['"A Tower', '."\n']),))))
         await chat.say("How tall is the tower?")
@@ -215,7 +215,7 @@ async def title_of(chat: Chat, source: str) -> str | None:
 
 @pytest.mark.case("CHT-07", "CHT-08", "MOD-22", "MOD-23")
 async def test_each_conversations_settings_reach_the_model_and_a_switch_takes_effect_at_once(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await add_models(chat, endpoint.url, "plain")
         await add_models(chat, endpoint.url, "thinker", supports_thinking=True)
         settings = {"system_prompt": "Be a pirate.", "temperature": 0.25, "max_tokens": 77, "thinking": True}
@@ -238,7 +238,7 @@ async def test_each_conversations_settings_reach_the_model_and_a_switch_takes_ef
 
 @pytest.mark.case("CHT-14")
 async def test_a_conversation_has_its_own_working_directory_and_bad_settings_are_refused(home: Path) -> None:
-    async with chatting(home, settings={"working_directory": "/tmp"}) as chat:
+    async with open_chat(home, settings={"working_directory": "/tmp"}) as chat:
         assert (await chat.snapshot()).conversation.settings.working_directory == "/tmp"
         other = await chat.api.conversations.create(ME, NewConversation())
         assert other.settings.working_directory is None
@@ -254,7 +254,7 @@ async def test_a_conversation_has_its_own_working_directory_and_bad_settings_are
 
 @pytest.mark.case("CHT-11")
 async def test_an_image_reaches_the_model_and_what_is_no_image_does_not(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await add_models(chat, endpoint.url, "m", supports_images=True)
         await chat.say("", images=(ImageInput(media_type="image/png", data=PIXEL),))
         assert PIXEL.encode() in endpoint.requests[0].body
@@ -266,14 +266,14 @@ async def test_an_image_reaches_the_model_and_what_is_no_image_does_not(home: Pa
 
 
 async def test_a_message_with_half_of_a_character_is_refused_in_one_sentence(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         with pytest.raises(PilothouseError, match="half of a character"):
             await chat.send("So \ud83d")
         assert (await chat.say("So")).status == "completed"
 
 
 async def test_deleting_stops_what_runs_and_can_be_undone_for_a_while(home: Path) -> None:
-    async with chatting(home, [[*SLOW, {"wait": 5}]]) as chat:
+    async with open_chat(home, [[*SLOW, {"wait": 5}]]) as chat:
         sent = await chat.send("Find me later")
         await chat.until_streaming("one")
         await chat.api.conversations.delete(ME, chat.id)
@@ -288,7 +288,7 @@ async def test_deleting_stops_what_runs_and_can_be_undone_for_a_while(home: Path
 
 
 async def test_what_was_deleted_long_ago_is_gone_for_good_and_the_rest_stays(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         await chat.say("Forget me")
         kept = await chat.api.conversations.create(ME, NewConversation(title="Kept"))
         await chat.api.conversations.delete(ME, chat.id)
@@ -305,7 +305,7 @@ async def test_a_server_that_runs_for_long_drops_what_was_deleted_by_itself(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "TIDY_EVERY", 0.05)
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         await chat.api.conversations.delete(ME, chat.id)
         monkeypatch.setattr(limits, "UNDO_DELETE_DAYS", 0)
         records = chat.api._records
@@ -322,7 +322,7 @@ async def test_a_server_that_runs_for_long_drops_what_was_deleted_by_itself(
 
 async def test_a_question_that_waited_is_there_again_when_its_conversation_is_restored(home: Path) -> None:
     turns: list[Any] = [[{"call": "no_such_tool", "arguments": {}}]] * 4
-    async with chatting(home, [*turns, "On we go."]) as chat:
+    async with open_chat(home, [*turns, "On we go."]) as chat:
         sent = await chat.send("Again and again")
 
         async def asked() -> list[PendingApproval]:
@@ -348,7 +348,7 @@ async def test_a_question_that_waited_is_there_again_when_its_conversation_is_re
 async def test_no_message_begins_a_run_in_a_conversation_that_is_being_deleted(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with chatting(home, [[{"wait": 60}]]) as chat:
+    async with open_chat(home, [[{"wait": 60}]]) as chat:
         records = chat.api._records
         runs_in = records.runs_in
         first, second = await chat.send("One"), await chat.send("Two")
@@ -373,7 +373,7 @@ async def test_no_message_begins_a_run_in_a_conversation_that_is_being_deleted(
 
 @pytest.mark.case("CHT-03")
 async def test_answers_and_messages_are_found_by_their_words(home: Path) -> None:
-    async with chatting(home, ["The Fernsehturm is 368 metres tall."]) as chat:
+    async with open_chat(home, ["The Fernsehturm is 368 metres tall."]) as chat:
         await chat.say("How tall?")
         [hit] = (await chat.api.conversations.search(ME, "fernseht", limit=5)).hits
         assert (hit.conversation_id, hit.title) == (chat.id, "How tall?")
@@ -384,7 +384,7 @@ async def test_answers_and_messages_are_found_by_their_words(home: Path) -> None
 
 @pytest.mark.case("CHT-09", "PLT-02")
 async def test_everything_is_there_again_after_a_restart(home: Path) -> None:
-    async with chatting(home, ["Remember this."]) as chat:
+    async with open_chat(home, ["Remember this."]) as chat:
         await chat.say()
         before, conversation = await chat.snapshot(), chat.id
         await chat.api.settings.update(ME, ConfigPatch(resume_after_restart="ask"))

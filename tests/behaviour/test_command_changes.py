@@ -15,8 +15,10 @@ from pilothouse.tools.snapshots.mirror import Difference, Mirror
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, ConversationPatch
 from pilothouse.types.authority import ChosenMode
+from pilothouse.types.items import Item
 from pilothouse.types.ports import CallContext
-from tests.support.chatting import ME, Chat, chatting
+from pilothouse.types.runs import Run
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.commands import pilothouse
 from tests.support.waiting import eventually
 
@@ -28,15 +30,14 @@ def command(text: str, **arguments: Any) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    (folder / "src").mkdir(parents=True)
-    (folder / "a.txt").write_text("one\ntwo\n")
-    (folder / "src" / "b.py").write_text("b = 1\n")
-    (folder / "run.sh").write_text("echo\n")
-    (folder / "run.sh").chmod(0o755)
-    (folder / "link").symlink_to("a.txt")
-    return folder
+def work(work: Path) -> Path:
+    (work / "src").mkdir()
+    (work / "a.txt").write_text("one\ntwo\n")
+    (work / "src" / "b.py").write_text("b = 1\n")
+    (work / "run.sh").write_text("echo\n")
+    (work / "run.sh").chmod(0o755)
+    (work / "link").symlink_to("a.txt")
+    return work
 
 
 def unasked(work: Path) -> dict[str, Any]:
@@ -48,6 +49,14 @@ async def freely(chat: Chat, mode: ChosenMode = "sandboxed") -> None:
     now = (await chat.snapshot()).conversation.settings
     chosen = msgspec.structs.replace(now, mode=mode)
     await chat.api.conversations.update(ME, chat.id, ConversationPatch(settings=chosen))
+
+
+async def ran_freely(chat: Chat) -> tuple[Run, Item]:
+    """Have the script run unasked; return the run and its call."""
+    await freely(chat)
+    run = await chat.say()
+    (call,) = await chat.items("tool_call")
+    return run, call
 
 
 def git(folder: Path, words: str) -> str:
@@ -70,7 +79,7 @@ async def test_what_a_command_changed_is_listed_at_its_call_and_undone_with_the_
         "chmod 600 run.sh; ln -sfn src link; ln -s a.txt other; mv run.sh go.sh"
     )
     before = state(work)
-    async with chatting(home, [command(does), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(does), "Done."], settings=unasked(work)) as chat:
         await freely(chat)
         run = await chat.say()
         assert run.status == "completed"
@@ -92,7 +101,7 @@ async def test_each_command_is_undone_by_itself_and_what_the_person_did_between_
 ) -> None:
     second = command("echo 2 > second; echo more >> src/b.py")
     turns = [command("echo 1 > first"), "Done.", second, "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         await freely(chat)
         await chat.say()
         (work / "a.txt").write_text("mine\n")
@@ -110,7 +119,7 @@ async def test_each_command_is_undone_by_itself_and_what_the_person_did_between_
 
 async def test_a_command_that_is_stopped_has_its_changes_listed_and_undone(home: Path, work: Path) -> None:
     does = command("unlink src/b.py; rmdir src; touch begun; sleep 60")
-    async with chatting(home, [does, "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [does, "Done."], settings=unasked(work)) as chat:
         await freely(chat)
         sent = await chat.send()
 
@@ -134,7 +143,7 @@ async def test_what_is_not_covered_is_named_once_before_the_first_command(
     with (work / "data.bin").open("wb") as file:
         file.truncate(limits.FILE_EDIT_BYTES + 1)
     turns = [command("unlink data.bin"), "Done.", command("true"), "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         await freely(chat, mode)
         run = await chat.say()
         items = [item for item in await chat.items() if item.kind in ("notice", "tool_call")]
@@ -149,7 +158,7 @@ async def test_what_is_not_covered_is_named_once_before_the_first_command(
 
 async def test_where_nothing_can_be_kept_that_is_said_once_and_commands_run(home: Path, work: Path) -> None:
     turns = [command("echo 1 > first"), "Done.", command("echo 2 > second"), "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         await freely(chat, "auto_approve")
         (home / "cache" / "snapshots").write_text("in the way")
         await chat.say()
@@ -164,7 +173,7 @@ async def test_where_nothing_can_be_kept_a_sandboxed_conversation_asks_until_it_
     home: Path, work: Path, mode: ChosenMode
 ) -> None:
     turns = [command("rm -rf src"), "Done.", command("unlink a.txt"), "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         await freely(chat, mode)
         in_the_way = home / "cache" / "snapshots"
         in_the_way.write_text("in the way")
@@ -183,7 +192,7 @@ async def test_where_too_much_is_there_a_sandboxed_conversation_asks(
     home: Path, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "SNAPSHOT_ENTRIES", 1)
-    async with chatting(home, [command("rm -rf src"), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command("rm -rf src"), "Done."], settings=unasked(work)) as chat:
         await freely(chat)
         assert (await chat.say()).status == "waiting"
         assert (work / "src").exists()
@@ -199,7 +208,7 @@ async def test_a_command_is_refused_that_was_allowed_because_undo_covers_it_and_
         monkeypatch.setattr(limits, "SNAPSHOT_ENTRIES", 1)
         await before(self, known, context)
 
-    async with chatting(home, [command("rm -rf src"), command("true"), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command("rm -rf src"), command("true"), "Done."], settings=unasked(work)) as chat:
         await freely(chat)
         monkeypatch.setattr(Snapshots, "_before", spoiled)
         assert (await chat.say()).status == "waiting"
@@ -219,7 +228,7 @@ async def test_nobody_looks_at_the_folder_once_more_to_know_whether_undo_covers_
         return look(self, of_command=of_command)
 
     turns = [command("true"), command("true"), "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         await freely(chat)
         monkeypatch.setattr(Mirror, "look", counted)
         assert (await chat.say()).status == "completed"
@@ -229,10 +238,8 @@ async def test_nobody_looks_at_the_folder_once_more_to_know_whether_undo_covers_
 
 async def test_a_folder_deeper_than_anyone_looks_is_left_alone_by_undo(home: Path, work: Path) -> None:
     (work / "deeper.py").write_text("import os\nfor _ in range(1500):\n    os.mkdir('deep'); os.chdir('deep')\n")
-    async with chatting(home, [command("python3 deeper.py"), "Done."], settings=unasked(work)) as chat:
-        await freely(chat)
-        run = await chat.say()
-        (call,) = await chat.items("tool_call")
+    async with open_chat(home, [command("python3 deeper.py"), "Done."], settings=unasked(work)) as chat:
+        run, call = await ran_freely(chat)
         assert (call.status, [change["path"] for change in call.raw["changes"]]) == ("completed", ["deep/"])
         report = await chat.api.changes.undo_run(ME, run.id)
         assert report.conflicts[0].why == f"{work / 'deep'} was changed since."
@@ -245,7 +252,7 @@ async def test_a_folder_deeper_than_anyone_looks_is_left_alone_by_undo(home: Pat
 async def test_a_new_folder_with_much_in_it_goes_as_a_whole_or_stays(home: Path, work: Path) -> None:
     does = f"mkdir many; for n in $(seq {limits.NEW_FOLDER_ENTRIES + 1}); do echo $n > many/$n; done"
     turns = [command(does), "Done.", command(does.replace("many", "more")), "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         await freely(chat)
         first = await chat.say()
         (call,) = await chat.items("tool_call")
@@ -264,10 +271,8 @@ async def test_a_commit_of_a_command_is_undone_and_no_object_of_git_goes(home: P
         git(work, words)
     head = git(work, "rev-parse HEAD")
     does = "git -c user.name=B -c user.email=b@example.com commit -qm second --allow-empty; git rev-parse HEAD"
-    async with chatting(home, [command(does), "Done."], settings=unasked(work)) as chat:
-        await freely(chat)
-        run = await chat.say()
-        (call,) = await chat.items("tool_call")
+    async with open_chat(home, [command(does), "Done."], settings=unasked(work)) as chat:
+        run, call = await ran_freely(chat)
         assert [change["path"] for change in call.raw["changes"]] == [".git/"]
         second = call.text.split()[-1]
         assert (await chat.api.changes.undo_run(ME, run.id)).conflicts == ()
@@ -277,17 +282,15 @@ async def test_a_commit_of_a_command_is_undone_and_no_object_of_git_goes(home: P
 
 async def test_the_content_of_a_file_of_secrets_stands_in_no_timeline(home: Path, work: Path) -> None:
     (work / ".env").write_text("TOKEN=canary-before\n")
-    async with chatting(home, [command("echo TOKEN=canary-after > .env"), "Done."], settings=unasked(work)) as chat:
-        await freely(chat)
-        run = await chat.say()
-        (call,) = await chat.items("tool_call")
+    async with open_chat(home, [command("echo TOKEN=canary-after > .env"), "Done."], settings=unasked(work)) as chat:
+        run, call = await ran_freely(chat)
         assert [(change["path"], change["diff"]) for change in call.raw["changes"]] == [(".env", "")]
         await chat.api.changes.undo_run(ME, run.id)
         assert (work / ".env").read_text() == "TOKEN=canary-before\n"
 
 
 async def test_the_command_line_puts_back_what_a_command_changed(home: Path, work: Path) -> None:
-    async with chatting(home, [command("unlink a.txt"), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command("unlink a.txt"), "Done."], settings=unasked(work)) as chat:
         await freely(chat)
         run = await chat.say()
     assert not (work / "a.txt").exists()
@@ -302,7 +305,7 @@ async def test_a_file_too_large_to_be_kept_that_was_moved_goes_back_with_undo(ho
         with (work / name).open("wb") as file:
             file.truncate(limits.FILE_EDIT_BYTES + 1)
     does = "mv data.bin moved.bin; mkdir new; mv other.bin new"
-    async with chatting(home, [command(does), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(does), "Done."], settings=unasked(work)) as chat:
         await freely(chat)
         run = await chat.say()
         assert (await chat.api.changes.undo_run(ME, run.id)).conflicts == ()
@@ -320,10 +323,8 @@ async def test_what_had_a_name_that_is_not_text_is_never_deleted_by_undo(home: P
         f"for n in $(seq {limits.NEW_FOLDER_ENTRIES + 1}); do echo $n > lib/$n; done; "
         "made=made/$(printf 'b\\351'); mkdir -p $made; echo in > $made/in"
     )
-    async with chatting(home, [command(does), "Done."], settings=unasked(work)) as chat:
-        await freely(chat)
-        run = await chat.say()
-        (call,) = await chat.items("tool_call")
+    async with open_chat(home, [command(does), "Done."], settings=unasked(work)) as chat:
+        run, call = await ran_freely(chat)
         assert call.status == "completed"
         await chat.api.changes.undo_run(ME, run.id)
     assert not (work / "z").exists()
@@ -333,7 +334,7 @@ async def test_what_had_a_name_that_is_not_text_is_never_deleted_by_undo(home: P
 
 async def test_a_file_that_became_too_large_is_put_back(home: Path, work: Path) -> None:
     does = command(f"head -c {limits.FILE_EDIT_BYTES + 1} /dev/zero > a.txt")
-    async with chatting(home, [does, "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [does, "Done."], settings=unasked(work)) as chat:
         await freely(chat)
         run = await chat.say()
         assert (await chat.api.changes.undo_run(ME, run.id)).conflicts == ()

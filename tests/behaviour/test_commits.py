@@ -12,7 +12,7 @@ import pytest
 
 from pilothouse.types.api import Answer
 from pilothouse.types.items import Item
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.commands import pilothouse
 from tests.support.repositories import git, make_repository
 
@@ -29,7 +29,7 @@ async def in_repository(
 ) -> AsyncIterator[Chat]:
     make_repository(work)
     (work / "new.txt").write_text("new\n")
-    async with chatting(home, turns, settings={"working_directory": str(work), **settings}, at_rest=at_rest) as chat:
+    async with open_chat(home, turns, settings={"working_directory": str(work), **settings}, at_rest=at_rest) as chat:
         yield chat
 
 

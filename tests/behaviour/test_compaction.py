@@ -18,7 +18,7 @@ from pilothouse.types.api import Answer, CompactionWish, ConversationPatch, Mess
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from pilothouse.types.runs import Run, RunOptions
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.invariants import check_messages
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.waiting import eventually
@@ -61,7 +61,7 @@ async def refused(chat: Chat, keep: str = "") -> PilothouseError:
 
 @asynccontextmanager
 async def at_an_endpoint(home: Path, window: int = 32_000) -> AsyncIterator[tuple[Chat, Endpoint]]:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         fields: dict[str, Any] = {"base_url": endpoint.url, "context_window": window}
         await chat.use(ModelInput(name="m", id="m", provider="openai-compatible", model="m", **fields))
         # Without a title the model would be asked for one in between.
@@ -97,7 +97,7 @@ async def test_a_summary_waits_for_the_answer_before_it_and_the_message_behind_i
 ) -> None:
     go = home.parent / "go"
     held = {"match": "One", "steps": [{"text": "First answer.", "pieces": 5, "every": 60, "until": str(go)}]}
-    async with chatting(home, [SUMMED_UP, {"match": "Two", "steps": ["Later answer."]}, held]) as chat:
+    async with open_chat(home, [SUMMED_UP, {"match": "Two", "steps": ["Later answer."]}, held]) as chat:
         first = await chat.send("One")
         await chat.until_streaming("First")
         asked = await wish(chat)
@@ -113,7 +113,7 @@ async def test_a_summary_waits_for_the_answer_before_it_and_the_message_behind_i
 
 
 async def test_two_at_once_are_one(home: Path) -> None:
-    async with chatting(home, [SUMMED_UP, "Answer."]) as chat:
+    async with open_chat(home, [SUMMED_UP, "Answer."]) as chat:
         await chat.say("One")
         both = await asyncio.gather(wish(chat), wish(chat), return_exceptions=True)
         taken = [each for each in both if isinstance(each, MessageAccepted)]
@@ -128,7 +128,7 @@ async def test_two_at_once_are_one(home: Path) -> None:
 async def test_a_second_one_is_refused_while_the_first_is_written(home: Path) -> None:
     go = home.parent / "go"
     held = {"match": "Person: ", "steps": [{"wait": 60, "until": str(go)}, SUMMARY]}
-    async with chatting(home, [held, "Answer."]) as chat:
+    async with open_chat(home, [held, "Answer."]) as chat:
         await chat.say("One")
         first = await wish(chat)
         assert (await refused(chat)).message == "This conversation is being summed up already."
@@ -138,7 +138,7 @@ async def test_a_second_one_is_refused_while_the_first_is_written(home: Path) ->
 
 
 async def test_what_cannot_be_summed_up_is_refused_in_one_sentence(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         error = await refused(chat)
         assert (error.code, error.message) == ("conflict", "There is nothing to sum up yet.")
         error = await refused(chat, "x" * (limits.KEEP_CHARS + 1))
@@ -155,7 +155,7 @@ async def test_what_cannot_be_summed_up_is_refused_in_one_sentence(home: Path) -
 
 async def test_while_a_question_waits_nothing_is_summed_up_and_the_question_stays(home: Path) -> None:
     ask = {"call": "user_collaboration", "arguments": {"prompt": "Blue or green?"}}
-    async with chatting(home, [SUMMED_UP, [ask], "Green it is."]) as chat:
+    async with open_chat(home, [SUMMED_UP, [ask], "Green it is."]) as chat:
         run = await chat.say("Paint it")
         assert run.status == "waiting"
         error = await refused(chat)
@@ -174,7 +174,7 @@ async def test_while_a_question_waits_nothing_is_summed_up_and_the_question_stay
 
 async def test_a_summary_that_is_stopped_leaves_the_conversation_as_it_was(home: Path) -> None:
     held = {"match": "Person: ", "steps": [{"wait": 60, "until": "/nowhere"}, SUMMARY]}
-    async with chatting(home, [held, "Answer."]) as chat:
+    async with open_chat(home, [held, "Answer."]) as chat:
         await chat.say("One")
         before = await told(chat)
         asked = await wish(chat)
@@ -199,7 +199,7 @@ async def test_a_summary_that_is_stopped_leaves_the_conversation_as_it_was(home:
 async def test_a_model_that_fails_leaves_the_conversation_as_it_was_and_can_be_asked_again(
     home: Path, steps: list[Any], said: str
 ) -> None:
-    async with chatting(home, [{"match": "Person: ", "steps": steps}, "Answer."]) as chat:
+    async with open_chat(home, [{"match": "Person: ", "steps": steps}, "Answer."]) as chat:
         await chat.say("One")
         before = await told(chat)
         failed = await compact(chat)
@@ -215,7 +215,7 @@ async def test_a_model_that_fails_leaves_the_conversation_as_it_was_and_can_be_a
 
 
 async def test_a_summary_that_never_ends_is_cut(home: Path) -> None:
-    async with chatting(home, [{"match": "Person: ", "steps": [" ".join(map(str, range(9_000)))]}, "Answer."]) as chat:
+    async with open_chat(home, [{"match": "Person: ", "steps": [" ".join(map(str, range(9_000)))]}, "Answer."]) as chat:
         await chat.say("One")
         assert (await compact(chat)).status == "completed"
         text, _, note = (await the_summary(chat)).text.rpartition("\n\n")
@@ -225,7 +225,7 @@ async def test_a_summary_that_never_ends_is_cut(home: Path) -> None:
 
 async def test_a_summary_that_its_model_s_limit_cut_says_so_to_whoever_reads_it(home: Path) -> None:
     cut = {"match": "Person: ", "steps": ["They agreed on", {"stop": "length"}]}
-    async with chatting(home, [cut, "Answer."]) as chat:
+    async with open_chat(home, [cut, "Answer."]) as chat:
         await chat.say("One")
         assert (await compact(chat)).status == "completed"
         assert (await the_summary(chat)).text.startswith("They agreed on\n\n[This summary was cut at the limit")
@@ -233,7 +233,7 @@ async def test_a_summary_that_its_model_s_limit_cut_says_so_to_whoever_reads_it(
 
 
 async def test_an_answer_that_a_summary_stands_for_cannot_go_on(home: Path) -> None:
-    async with chatting(home, [SUMMED_UP, {"match": "Two", "steps": [{"fault": 401}]}, "Answer."]) as chat:
+    async with open_chat(home, [SUMMED_UP, {"match": "Two", "steps": [{"fault": 401}]}, "Answer."]) as chat:
         await chat.say("One")
         failed = await chat.say("Two")
         assert failed.status == "failed"

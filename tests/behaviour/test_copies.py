@@ -26,9 +26,9 @@ from pilothouse.types.items import is_a
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Part, ToolOutput
 from pilothouse.types.tool_names import READ_RESULT
-from tests.support.chatting import ME, Chat, chatting, database_of
-from tests.support.databases import connected
-from tests.support.failing_store import failing_store
+from tests.faults.failing_store import failing_store
+from tests.support.chats import ME, Chat, database_of, open_chat
+from tests.support.databases import SQLITE_AND_POSTGRESQL, open_transaction
 from tests.support.pictures import a_png
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.tools import ToolOf, add_tools
@@ -37,9 +37,9 @@ from tests.support.wire_writers import Call, Say, Text
 LARGE = json.dumps([{"id": number, "note": "n" * 60} for number in range(9_000)])
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=SQLITE_AND_POSTGRESQL)
 def database_url(request: pytest.FixtureRequest) -> str | None:
-    return request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
+    return request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
 
 
 def says(text: str) -> Reply:
@@ -60,7 +60,7 @@ def looking() -> ToolOf:
 @asynccontextmanager
 async def at_an_endpoint(home: Path, url: str | None) -> AsyncIterator[tuple[Chat, Endpoint]]:
     settings = {"working_directory": str(home.parent)}
-    async with Endpoint() as endpoint, chatting(home, settings=settings, database_url=url) as chat:
+    async with Endpoint() as endpoint, open_chat(home, settings=settings, database_url=url) as chat:
         add_tools(chat.host, looking())
         fields: dict[str, Any] = {"base_url": endpoint.url, "context_window": 200_000, "supports_images": True}
         await chat.use(ModelInput(name="m", id="m", provider="openai-compatible", model="m", **fields))
@@ -256,7 +256,7 @@ async def test_what_is_being_worked_on_is_not_copied_and_nothing_stays_of_it(
     home: Path, database_url: str | None
 ) -> None:
     held = {"text": "Slowly.", "pieces": 5, "every": 60, "until": str(home.parent / "go")}
-    async with chatting(home, [held], database_url=database_url) as chat:
+    async with open_chat(home, [held], database_url=database_url) as chat:
         sent = await chat.send("Go")
         await chat.until_streaming("S")
         with pytest.raises(PilothouseError) as caught:
@@ -281,7 +281,7 @@ async def test_a_long_conversation_is_copied_while_others_write(
     home: Path, database_url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "LOADED_ROWS", 20)
-    async with chatting(
+    async with open_chat(
         home, [{"text": "word " * 400, "pieces": 200, "every": 0.0}] * 5, database_url=database_url
     ) as chat:
         for number in range(4):
@@ -301,7 +301,7 @@ async def test_a_long_conversation_is_copied_while_others_write(
 
 def left_of_copies(url: str) -> list[str]:
     """Return the tables that hold something of a conversation that is not there."""
-    with connected(url) as connection:
+    with open_transaction(url) as connection:
         there = set(connection.execute(sa.select(schema.conversations.c.id)).scalars())
         found = []
         for table in schema.PARTS_OF_CONVERSATIONS:
@@ -313,7 +313,7 @@ def left_of_copies(url: str) -> list[str]:
 
 async def test_a_copy_that_fails_anywhere_leaves_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with failing_store(monkeypatch) as failures:
-        async with chatting(home, ["One.", "Two."]) as chat:
+        async with open_chat(home, ["One.", "Two."]) as chat:
             document = (
                 await chat.api.documents.upload(ME, chunks(b"Tides."), "a.txt", Where(seen_by=chat.id))
             ).document
@@ -342,7 +342,7 @@ async def test_what_a_process_that_died_left_of_a_copy_is_removed_after_a_day(
     def died(*_: object, **__: object) -> None:
         raise PilothouseError("internal", "It died.")
 
-    async with chatting(home, ["One.", "Two."], database_url=database_url) as chat:
+    async with open_chat(home, ["One.", "Two."], database_url=database_url) as chat:
         wanted = await run_of(chat, "A")
         url = database_url or database_of(home)
         with monkeypatch.context() as patching:

@@ -16,7 +16,7 @@ from pilothouse.types.api import ModelInput
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.messages import ResultBlock, TextBlock
 from pilothouse.types.runs import Run
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
 from tests.support.invariants import check_messages
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.tools import ToolOf, give_tools
@@ -37,7 +37,7 @@ async def go_on(chat: Chat, run: Run) -> Run:
 
 
 async def test_an_answer_that_reached_its_limit_says_so_and_goes_on_where_it_stopped(home: Path) -> None:
-    async with chatting(home, [HALF, REST, "Next."]) as chat:
+    async with open_chat(home, [HALF, REST, "Next."]) as chat:
         run = await chat.say()
         assert (run.status, run.cut) == ("completed", "length")
         [notice] = await chat.items("notice")
@@ -59,14 +59,14 @@ async def test_an_answer_that_reached_its_limit_says_so_and_goes_on_where_it_sto
 
 
 async def test_a_limit_that_the_person_set_is_one_that_they_can_raise(home: Path) -> None:
-    async with chatting(home, [HALF], settings={"max_tokens": 64}) as chat:
+    async with open_chat(home, [HALF], settings={"max_tokens": 64}) as chat:
         await chat.say()
         [notice] = await chat.items("notice")
         assert "“Max tokens”" in notice.raw["fix"]
 
 
 async def test_what_goes_on_may_be_cut_again_and_go_on_again(home: Path) -> None:
-    async with chatting(home, [HALF, HALF, REST]) as chat:
+    async with open_chat(home, [HALF, HALF, REST]) as chat:
         run = await go_on(chat, await chat.say())
         assert (run.status, run.cut) == ("completed", "length")
         assert len(await chat.items("notice")) == 2
@@ -79,7 +79,7 @@ async def test_what_goes_on_may_be_cut_again_and_go_on_again(home: Path) -> None
 
 async def test_an_attempt_to_go_on_that_broke_off_is_not_read_beside_the_one_that_did(home: Path) -> None:
     broken = [{"text": "wer, a"}, {"fault": "cut", "times": 1}, {"text": "nd the rest."}]
-    async with chatting(home, [HALF, broken]) as chat:
+    async with open_chat(home, [HALF, broken]) as chat:
         await go_on(chat, await chat.say())
         assert len(await chat.items("response")) == 3
         assert [item.text for item in as_read(await chat.items())] == ["Hello", f"Half an ans{REST}"]
@@ -87,14 +87,14 @@ async def test_an_attempt_to_go_on_that_broke_off_is_not_read_beside_the_one_tha
 
 async def test_an_attempt_to_go_on_that_broke_off_for_good_is_read_where_it_stands(home: Path) -> None:
     broken = [{"text": "wer, a"}, {"fault": 401}]
-    async with chatting(home, [HALF, broken]) as chat:
+    async with open_chat(home, [HALF, broken]) as chat:
         assert (await go_on(chat, await chat.say())).status == "failed"
         read = [item.text for item in as_read(await chat.items())]
         assert read[:3] == ["Hello", "Half an ans", "wer, a"]
 
 
 async def test_a_cut_answer_goes_on_only_as_long_as_nothing_came_after_it(home: Path) -> None:
-    async with chatting(home, [HALF, "Another."]) as chat:
+    async with open_chat(home, [HALF, "Another."]) as chat:
         run = await chat.say()
         done = await chat.say("Something else")
         for late in (run, done):
@@ -106,7 +106,7 @@ async def test_a_cut_answer_goes_on_only_as_long_as_nothing_came_after_it(home: 
 
 async def test_a_limit_that_thinking_used_up_is_told_as_that_and_the_model_is_told_to_answer(home: Path) -> None:
     thought = [{"thinking": "Hm, hm."}, {"stop": "length"}, {"usage": {"input": 9, "output": 16}}]
-    async with chatting(home, [thought, "So."]) as chat:
+    async with open_chat(home, [thought, "So."]) as chat:
         run = await chat.say()
         assert run.cut == "length"
         assert await chat.texts("notice") == ["The model reached its limit of 16 tokens before it said anything."]
@@ -120,7 +120,7 @@ async def test_a_limit_that_thinking_used_up_is_told_as_that_and_the_model_is_to
 
 async def test_a_provider_that_pauses_is_asked_to_go_on_at_once_with_its_own_words(home: Path) -> None:
     paused = [{"text": "Searching. "}, {"stop": "pause"}]
-    async with chatting(home, [paused, "Found it."]) as chat:
+    async with open_chat(home, [paused, "Found it."]) as chat:
         run = await chat.say()
         assert (run.status, run.cut) == ("completed", None)
         # What the scripted model says next is counted by answers, and what was paused is one with what follows.
@@ -139,7 +139,7 @@ async def test_a_provider_that_pauses_for_ever_is_left_there_and_the_person_is_t
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "PAUSES", 2)
-    async with chatting(home, [[{"text": "x"}, {"stop": "pause"}]]) as chat:
+    async with open_chat(home, [[{"text": "x"}, {"stop": "pause"}]]) as chat:
         run = await chat.say()
         assert (run.cut, len(await chat.items("response"))) == ("pause", 3)
         assert await chat.texts("notice") == ["The provider paused the answer 3 times in a row, so it was left there."]
@@ -151,7 +151,7 @@ async def test_a_provider_that_pauses_for_ever_is_left_there_and_the_person_is_t
 
 async def test_rounds_that_a_provider_paused_count_as_rounds(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_ITERATIONS", 2)
-    async with chatting(home, [[{"text": "x"}, {"stop": "pause"}]]) as chat:
+    async with open_chat(home, [[{"text": "x"}, {"stop": "pause"}]]) as chat:
         assert (await chat.say()).status == "waiting"
         [question] = await chat.items("question")
         assert question.raw["reason"] == "iterations"
@@ -161,7 +161,7 @@ async def test_rounds_that_a_provider_paused_count_as_rounds(home: Path, monkeyp
 @pytest.mark.parametrize("stop", ["length", "context"])
 async def test_a_call_that_a_limit_cut_is_never_executed_and_told_as_that(home: Path, written: str, stop: str) -> None:
     note = ToolOf("note")
-    async with chatting(home, [[{"call": "note", "arguments": written}, {"stop": stop}], "Then in pieces."]) as chat:
+    async with open_chat(home, [[{"call": "note", "arguments": written}, {"stop": stop}], "Then in pieces."]) as chat:
         give_tools(chat.host, note)
         run = await chat.say()
         assert (run.status, run.cut, note.calls) == ("completed", None, [])
@@ -191,7 +191,7 @@ async def test_an_answer_that_found_no_more_room_goes_on_by_itself_once_there_is
         {"match": "Go on exactly", "steps": [REST]},
         "First.",
     ]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         await chat.say("One")
         run = await chat.say("Two")
         assert (run.status, run.cut) == ("completed", None)
@@ -209,7 +209,7 @@ async def test_an_answer_that_fills_the_window_over_and_over_is_left_there_and_t
         {"match": "Two", "steps": full},
         "First.",
     ]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         await chat.say("One")
         run = await chat.say("Two")
         assert (run.status, run.cut) == ("completed", "context")
@@ -220,7 +220,7 @@ async def test_an_answer_that_fills_the_window_over_and_over_is_left_there_and_t
 
 
 async def test_an_answer_for_which_no_room_can_be_made_says_so(home: Path) -> None:
-    async with chatting(home, [[{"text": "Half"}, {"stop": "context"}], REST]) as chat:
+    async with open_chat(home, [[{"text": "Half"}, {"stop": "context"}], REST]) as chat:
         run = await chat.say()
         assert (run.status, run.cut) == ("completed", "context")
         [notice] = await chat.items("notice")
@@ -231,7 +231,7 @@ async def test_an_answer_for_which_no_room_can_be_made_says_so(home: Path) -> No
 
 
 async def test_a_call_that_its_provider_could_not_read_is_asked_for_again_and_told(home: Path) -> None:
-    async with chatting(home, [[{"text": "beg"}, {"stop": "malformed"}]]) as chat:
+    async with open_chat(home, [[{"text": "beg"}, {"stop": "malformed"}]]) as chat:
         run = await chat.say()
         assert (run.status, run.error and run.error.code) == ("failed", "call_unreadable")
         assert len(await chat.items("response")) == limits.MALFORMED_ATTEMPTS
@@ -242,7 +242,7 @@ async def test_a_call_that_its_provider_could_not_read_is_asked_for_again_and_to
 
 
 async def test_an_answer_may_be_as_long_as_the_model_writes(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         model = ModelInput(name="c", provider="anthropic-compatible", model="claude-sonnet-4-5", base_url=endpoint.url)
         await chat.use(model)
         endpoint.answer(Reply(Say((Text(["Hello."]),))))

@@ -12,7 +12,7 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host_documents import Sought, Where
 from pilothouse.types.topics import TopicInput
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 
 
 async def _content() -> AsyncIterator[bytes]:
@@ -59,12 +59,12 @@ async def _hidden(chat: Chat) -> None:
 
 
 async def test_documents_of_a_deleted_topic_are_seen_nowhere_until_it_is_back(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         await _hidden(chat)
 
 
 async def test_documents_of_a_deleted_topic_are_seen_nowhere_on_postgresql_either(
     home: Path, postgres_url: str
 ) -> None:
-    async with chatting(home, database_url=postgres_url) as chat:
+    async with open_chat(home, database_url=postgres_url) as chat:
         await _hidden(chat)

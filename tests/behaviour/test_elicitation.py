@@ -14,8 +14,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask, CallContext, ToolOutput, ToolPaused
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.no_servers import NoServers
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.tools import ToolOf, give_tools
 
 FORM: JsonObject = {
@@ -62,7 +61,7 @@ async def reply(chat: Chat, question: Item, choice: str, content: JsonObject | N
 
 
 async def test_a_form_is_a_question_and_its_answer_goes_back_to_the_server(home: Path) -> None:
-    async with chatting(home, BOOK) as chat:
+    async with open_chat(home, BOOK) as chat:
         Shop().give(chat)
         question = await begin(chat)
         [call] = await chat.items("tool_call")
@@ -78,7 +77,7 @@ async def test_a_form_is_a_question_and_its_answer_goes_back_to_the_server(home:
 
 @pytest.mark.parametrize("choice", ["decline", "cancel"])
 async def test_a_person_may_decline_and_the_server_is_told(home: Path, choice: str) -> None:
-    async with chatting(home, BOOK) as chat:
+    async with open_chat(home, BOOK) as chat:
         Shop().give(chat)
         assert await reply(chat, await begin(chat), choice) == "completed"
         [call] = await chat.items("tool_call")
@@ -86,7 +85,7 @@ async def test_a_person_may_decline_and_the_server_is_told(home: Path, choice: s
 
 
 async def test_a_question_with_an_address_needs_no_content(home: Path) -> None:
-    async with chatting(home, BOOK) as chat:
+    async with open_chat(home, BOOK) as chat:
         Shop((Ask(id="pay", kind="url", message="Pay here.", url="https://shop.test/pay"),)).give(chat)
         question = await begin(chat)
         assert (question.raw["mode"], question.raw["url"]) == ("url", "https://shop.test/pay")
@@ -94,7 +93,7 @@ async def test_a_question_with_an_address_needs_no_content(home: Path) -> None:
 
 
 async def test_a_form_without_fields_needs_no_content(home: Path) -> None:
-    async with chatting(home, BOOK) as chat:
+    async with open_chat(home, BOOK) as chat:
         Shop((Ask(id="again", kind="form", message="Make the call again?"),)).give(chat)
         assert await reply(chat, await begin(chat), "accept") == "completed"
         [call] = await chat.items("tool_call")
@@ -103,7 +102,7 @@ async def test_a_form_without_fields_needs_no_content(home: Path) -> None:
 
 async def test_a_server_may_ask_several_things_and_then_more(home: Path) -> None:
     first = (EMAIL, Ask(id="sure", kind="form", message="Sure?", schema={"type": "object"}))
-    async with chatting(home, BOOK) as chat:
+    async with open_chat(home, BOOK) as chat:
         Shop(first, (Ask(id="last", kind="form", message="Really?", schema={"type": "object"}),)).give(chat)
         await begin(chat)
         where, sure = await asked(chat)
@@ -130,7 +129,7 @@ async def test_a_server_may_ask_several_things_and_then_more(home: Path) -> None
 async def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
     home: Path, answer: Answer, sentence: str
 ) -> None:
-    async with chatting(home, BOOK) as chat:
+    async with open_chat(home, BOOK) as chat:
         Shop().give(chat)
         question = await begin(chat)
         with pytest.raises(PilothouseError) as refused:
@@ -141,10 +140,10 @@ async def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
 
 async def test_a_parked_question_survives_a_restart(home: Path) -> None:
     shop = Shop()
-    async with chatting(home, BOOK) as chat:
+    async with open_chat(home, BOOK) as chat:
         shop.give(chat)
         question, conversation = await begin(chat), chat.id
-    async with chatting(home, BOOK) as chat:
+    async with open_chat(home, BOOK) as chat:
         shop.give(chat)
         chat.id = conversation
         assert [item.id for item in await asked(chat)] == [question.id]
@@ -156,11 +155,13 @@ async def test_a_parked_question_survives_a_restart(home: Path) -> None:
         assert (first.call_id, first.run_id) == (second.call_id, second.run_id)
 
 
-class Releasing(NoServers):
-    """Remembers what was given up."""
+class Releasing:
+    """A shop, and which of its calls were given up."""
 
-    def __init__(self) -> None:
+    def __init__(self, chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
         self.released: list[str] = []
+        monkeypatch.setattr(chat.api.runs._dependencies.servers(), "release", self.release)
+        Shop().give(chat)
 
     async def release(self, call_ids: Any) -> None:
         self.released += call_ids
@@ -168,10 +169,8 @@ class Releasing(NoServers):
 
 @pytest.mark.parametrize("by", ["run", "call", "message"])
 async def test_a_call_that_is_given_up_is_released(home: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
-    servers = Releasing()
-    async with chatting(home, BOOK) as chat:
-        monkeypatch.setattr(chat.api.runs._dependencies.servers(), "release", servers.release)
-        Shop().give(chat)
+    async with open_chat(home, BOOK) as chat:
+        servers = Releasing(chat, monkeypatch)
         question = await begin(chat)
         [call] = await chat.items("tool_call")
         if by == "run":
@@ -189,10 +188,8 @@ async def test_a_call_that_is_given_up_is_released(home: Path, monkeypatch: pyte
 async def test_a_call_that_is_given_up_in_the_moment_it_asks_is_released(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    servers = Releasing()
-    async with chatting(home, BOOK) as chat:
-        monkeypatch.setattr(chat.api.runs._dependencies.servers(), "release", servers.release)
-        Shop().give(chat)
+    async with open_chat(home, BOOK) as chat:
+        servers = Releasing(chat, monkeypatch)
         question = await begin(chat)
         [call] = await chat.items("tool_call")
         records = chat.api._records
@@ -210,7 +207,7 @@ async def test_a_call_that_is_given_up_in_the_moment_it_asks_is_released(
 
 
 async def test_a_tool_that_is_gone_when_the_answer_comes_may_have_done_its_work(home: Path) -> None:
-    async with chatting(home, BOOK) as chat:
+    async with open_chat(home, BOOK) as chat:
         Shop().give(chat)
         question = await begin(chat)
         give_tools(chat.host)
@@ -221,7 +218,7 @@ async def test_a_tool_that_is_gone_when_the_answer_comes_may_have_done_its_work(
 
 
 async def test_what_a_server_asks_is_masked(home: Path) -> None:
-    async with chatting(home, BOOK) as chat:
+    async with open_chat(home, BOOK) as chat:
         chat.host.redactor.learn("hunter2-is-secret")
         Shop((Ask(id="a", kind="form", message="Use hunter2-is-secret?", schema={"title": "hunter2-is-secret"}),)).give(
             chat
@@ -234,7 +231,7 @@ async def test_a_server_that_asks_too_much_fails_its_call_only(home: Path) -> No
     many = tuple(Ask(id=str(number), kind="form", message="?") for number in range(limits.ASKS_PER_PAUSE + 1))
     large = {"bulk": "x" * limits.PAUSED_STATE_BYTES}
     for shop in (Shop(many), Shop(state=large)):
-        async with chatting(home, BOOK) as chat:
+        async with open_chat(home, BOOK) as chat:
             shop.give(chat)
             assert (await chat.say(allow=("shop.*",))).status == "completed"
             [call] = await chat.items("tool_call")
@@ -242,7 +239,7 @@ async def test_a_server_that_asks_too_much_fails_its_call_only(home: Path) -> No
 
 
 async def test_an_answer_is_taken_once(home: Path) -> None:
-    async with chatting(home, BOOK) as chat:
+    async with open_chat(home, BOOK) as chat:
         Shop().give(chat)
         question = await begin(chat)
         await reply(chat, question, "decline")

@@ -12,7 +12,7 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.types.api import ModelInput
-from tests.support.chatting import Chat, chatting
+from tests.support.chats import Chat, open_chat
 from tests.support.raw_server import Peer, RawServer
 
 LONGEST = 200_000
@@ -87,7 +87,7 @@ async def test_an_endless_answer_ends_at_a_bound_that_is_told(
 ) -> None:
     monkeypatch.setattr(limits, "ARGUMENT_BYTES_MOST", 100_000)
     model = Model(kind)
-    async with chatting(bounded_home) as chat, RawServer(model.talk) as server:
+    async with open_chat(bounded_home) as chat, RawServer(model.talk) as server:
         await _use(chat, server.url)
         run = await chat.say("Begin.")
         assert run.error is not None
@@ -105,6 +105,6 @@ async def test_an_endless_answer_ends_at_a_bound_that_is_told(
 
 async def test_a_long_answer_that_ends_is_whole(home: Path) -> None:
     text = LINE * 300_000
-    async with chatting(home, [[{"text": text, "pieces": 60_000}]]) as chat:
+    async with open_chat(home, [[{"text": text, "pieces": 60_000}]]) as chat:
         assert (await chat.say("All of it.")).status == "completed"
         assert await chat.texts("response") == [text]

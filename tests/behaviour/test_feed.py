@@ -14,8 +14,8 @@ from pilothouse.types.api import ConversationPatch, ListFrame, NoticeFrame
 from pilothouse.types.feed import Lagged
 from pilothouse.types.host import FeedBatch
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
-from tests.support.folding import Folded
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
+from tests.support.feed_reader import FeedReader
 from tests.support.waiting import eventually
 
 WORDS = "Grüße aus dem 🚀: " + " ".join(f"w{number}" for number in range(120))
@@ -23,7 +23,7 @@ STREAM = [{"thinking": "Hm. " * 8, "pieces": 3, "every": 0.004}, {"text": WORDS,
 CALL = {"call": "think", "arguments": {"thoughts": "x"}}
 
 
-async def check_same(chat: Chat, folded: Folded) -> None:
+async def check_same(chat: Chat, folded: FeedReader) -> None:
     """A reader that saw the end has exactly what a fresh snapshot shows."""
     snapshot = await chat.snapshot()
     assert folded.cursor == snapshot.last_seq
@@ -33,14 +33,14 @@ async def check_same(chat: Chat, folded: Folded) -> None:
 
 @pytest.mark.case("F-39")
 async def test_readers_from_the_start_and_from_the_middle_end_with_the_same_text(home: Path) -> None:
-    async with chatting(home, [[*STREAM, CALL], STREAM]) as chat:
+    async with open_chat(home, [[*STREAM, CALL], STREAM]) as chat:
         sent = await chat.send()
         early = asyncio.ensure_future(chat.follow(sent.run_id))
-        joined: list[asyncio.Future[Folded]] = []
+        joined: list[asyncio.Future[FeedReader]] = []
         for word in ("w5", "w40", "w90"):
             await chat.until_streaming(word)
             snapshot = await chat.snapshot()
-            joined.append(asyncio.ensure_future(chat.follow(sent.run_id, snapshot.last_seq, Folded(snapshot))))
+            joined.append(asyncio.ensure_future(chat.follow(sent.run_id, snapshot.last_seq, FeedReader(snapshot))))
         for reader in (early, *joined):
             folded = await reader
             assert folded.live > 0, "text is sent before it is kept"
@@ -50,9 +50,9 @@ async def test_readers_from_the_start_and_from_the_middle_end_with_the_same_text
 
 @pytest.mark.case("F-39")
 async def test_a_reader_that_comes_back_with_its_cursor_misses_nothing_and_gets_nothing_twice(home: Path) -> None:
-    async with chatting(home, [STREAM]) as chat:
+    async with open_chat(home, [STREAM]) as chat:
         sent = await chat.send()
-        folded = Folded()
+        folded = FeedReader()
         async with asyncio.timeout(PATIENCE):
             while not folded.ended(sent.run_id):
                 async with aclosing(await chat.api.conversations.events(ME, chat.id, folded.cursor)) as feed:
@@ -67,7 +67,7 @@ async def test_what_a_model_says_before_a_pause_is_kept_and_told_during_it(home:
     go = tmp_path / "go"
     held = {"until": str(go)}
     turn = ["Let me see. ", {"wait": PATIENCE, **held}, {**CALL, "pieces": 5, "every": PATIENCE, **held}]
-    async with chatting(home, [turn, "Done."]) as chat:
+    async with open_chat(home, [turn, "Done."]) as chat:
         sent = await chat.send()
 
         async def kept() -> bool:
@@ -77,7 +77,7 @@ async def test_what_a_model_says_before_a_pause_is_kept_and_told_during_it(home:
         go.touch()
         await chat.settled(sent.run_id)
     await asyncio.to_thread(go.unlink)
-    async with chatting(home, [turn[2:], "Done."]) as chat:
+    async with open_chat(home, [turn[2:], "Done."]) as chat:
         sent = await chat.send()
         async with asyncio.timeout(PATIENCE / 2), aclosing(await chat.api.conversations.events(ME, chat.id, 0)) as feed:
             async for batch in feed:
@@ -88,7 +88,7 @@ async def test_what_a_model_says_before_a_pause_is_kept_and_told_during_it(home:
 
 
 async def test_each_kept_event_comes_once_while_many_write(home: Path) -> None:
-    async with chatting(home, [STREAM]) as chat:
+    async with open_chat(home, [STREAM]) as chat:
         sent = await chat.send()
         readers = [asyncio.ensure_future(chat.follow(sent.run_id)) for _ in range(3)]
         names = [f"Name {number}" for number in range(40)]
@@ -103,7 +103,7 @@ async def test_each_kept_event_comes_once_while_many_write(home: Path) -> None:
 
 async def test_a_reader_on_another_process_gets_the_same_from_the_store(home: Path, postgres_url: str) -> None:
     async with (
-        chatting(home, [STREAM], database_url=postgres_url) as chat,
+        open_chat(home, [STREAM], database_url=postgres_url) as chat,
         open_host(home.parent / "other", postgres_url) as other,
     ):
         there = Chat(other, chat.id, chat.script)
@@ -115,7 +115,7 @@ async def test_a_reader_on_another_process_gets_the_same_from_the_store(home: Pa
 
 @pytest.mark.case("F-47")
 async def test_a_reader_that_knows_more_than_is_kept_is_told_to_look_again(home: Path) -> None:
-    async with chatting(home, [STREAM]) as chat:
+    async with open_chat(home, [STREAM]) as chat:
         last = (await chat.snapshot()).last_seq
         # A power cut took the end of a streaming answer, or an older copy of everything came back.
         async with aclosing(await chat.api.conversations.events(ME, chat.id, last + 1)) as ahead:
@@ -128,7 +128,7 @@ async def test_a_reader_that_stops_reading_is_told_to_look_again_and_slows_nobod
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "FEED_QUEUE", 20)
-    async with chatting(home, [STREAM]) as chat:
+    async with open_chat(home, [STREAM]) as chat:
         async with aclosing(await chat.api.conversations.events(ME, chat.id, 0)) as suspended:
             await anext(suspended)
             waiting = asyncio.ensure_future(anext(suspended))
@@ -139,7 +139,7 @@ async def test_a_reader_that_stops_reading_is_told_to_look_again_and_slows_nobod
             with pytest.raises(Lagged):
                 await asyncio.wait_for(anext(suspended), PATIENCE)
         snapshot = await chat.snapshot()
-        again = Folded(snapshot)
+        again = FeedReader(snapshot)
         async with aclosing(await chat.api.conversations.events(ME, chat.id, snapshot.last_seq)) as feed:
             await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Still here"))
             async with asyncio.timeout(PATIENCE):
@@ -150,12 +150,12 @@ async def test_a_reader_that_stops_reading_is_told_to_look_again_and_slows_nobod
 @pytest.mark.case("F-40")
 async def test_readers_that_stop_reading_hold_a_bound_of_bytes_and_then_read_everything_once(home: Path) -> None:
     text = "A line of a long answer. " * 200_000
-    async with chatting(home, [[{"text": text, "pieces": 40_000, "every": 0.003}]]) as chat, AsyncExitStack() as stack:
+    async with open_chat(home, [[{"text": text, "pieces": 40_000, "every": 0.003}]]) as chat, AsyncExitStack() as stack:
         readers = [
             await stack.enter_async_context(aclosing(await chat.api.conversations.events(ME, chat.id, 0)))
             for _ in range(20)
         ]
-        folded = [Folded() for _ in readers]
+        folded = [FeedReader() for _ in readers]
         for reader, what in zip(readers, folded, strict=True):
             what.take(await anext(reader))
         # Each waits for the next, gets it, and then looks no more.
@@ -186,7 +186,7 @@ def _held(readers: Sequence[AsyncGenerator[FeedBatch, None]]) -> int:
 
 
 async def test_of_what_waits_for_a_reader_of_the_list_only_the_newest_counts(home: Path) -> None:
-    async with chatting(home) as chat, aclosing(chat.api.list_changes(ME)) as changes:
+    async with open_chat(home) as chat, aclosing(chat.api.list_changes(ME)) as changes:
         first = asyncio.ensure_future(anext(changes))
         for number in range(50):
             await chat.api.conversations.update(ME, chat.id, ConversationPatch(title=f"Name {number}"))
@@ -204,7 +204,7 @@ async def test_of_what_waits_for_a_reader_of_the_list_only_the_newest_counts(hom
 
 
 async def test_the_list_tells_of_new_titles_and_of_what_runs(home: Path) -> None:
-    async with chatting(home) as chat, aclosing(chat.api.list_changes(ME)) as changes:
+    async with open_chat(home) as chat, aclosing(chat.api.list_changes(ME)) as changes:
         waiting = asyncio.ensure_future(anext(changes))
         await chat.say("A title to be")
         seen: list[tuple[str, str | None]] = []

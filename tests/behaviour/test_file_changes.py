@@ -13,7 +13,7 @@ from pilothouse.agent.history import history
 from pilothouse.types.api import Answer
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.messages import TextBlock
-from tests.support.chatting import ME, chatting
+from tests.support.chats import ME, open_chat
 from tests.support.commands import pilothouse
 
 
@@ -30,11 +30,9 @@ TURNS: list[Any] = [
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.txt").write_text("one\ntwo\n")
-    return folder
+def work(work: Path) -> Path:
+    (work / "a.txt").write_text("one\ntwo\n")
+    return work
 
 
 def editing(work: Path) -> dict[str, Any]:
@@ -43,7 +41,7 @@ def editing(work: Path) -> dict[str, Any]:
 
 @pytest.mark.case("ATZ-01", "FIL-10", "FIL-11")
 async def test_a_run_edits_files_and_one_click_puts_everything_back(home: Path, work: Path) -> None:
-    async with chatting(home, TURNS, settings=editing(work)) as chat:
+    async with open_chat(home, TURNS, settings=editing(work)) as chat:
         run = await chat.say()
         assert run.status == "completed"
         assert (work / "a.txt").read_text() == "1\ntwo\n"
@@ -71,7 +69,7 @@ async def test_a_run_edits_files_and_one_click_puts_everything_back(home: Path, 
 
 
 async def test_one_call_is_undone_and_what_the_person_changed_stays(home: Path, work: Path) -> None:
-    async with chatting(home, TURNS, settings=editing(work)) as chat:
+    async with open_chat(home, TURNS, settings=editing(work)) as chat:
         await chat.say()
         calls = await chat.items("tool_call")
         report = await chat.api.changes.undo_call(ME, calls[3].id)
@@ -86,7 +84,7 @@ async def test_one_call_is_undone_and_what_the_person_changed_stays(home: Path, 
 
 @pytest.mark.case("FIL-17", "ATZ-14")
 async def test_reading_is_free_and_a_write_asks_with_its_diff(home: Path, work: Path) -> None:
-    async with chatting(home, TURNS, settings={"working_directory": str(work)}) as chat:
+    async with open_chat(home, TURNS, settings={"working_directory": str(work)}) as chat:
         run = await chat.say()
         assert run.status == "waiting"
         calls = await chat.items("tool_call")
@@ -104,7 +102,7 @@ async def test_reading_is_free_and_a_write_asks_with_its_diff(home: Path, work: 
 
 @pytest.mark.case("FIL-18", "FS-07")
 async def test_what_changed_while_the_person_thought_about_it_is_said_to_the_model(home: Path, work: Path) -> None:
-    async with chatting(home, [*TURNS[:2], "Done."], settings={"working_directory": str(work)}) as chat:
+    async with open_chat(home, [*TURNS[:2], "Done."], settings={"working_directory": str(work)}) as chat:
         run = await chat.say()
         (question,) = await chat.items("question")
         (work / "a.txt").write_text("one and more\n")
@@ -116,7 +114,7 @@ async def test_what_changed_while_the_person_thought_about_it_is_said_to_the_mod
 
 
 async def test_strangers_and_wrong_ids_undo_nothing(home: Path, work: Path) -> None:
-    async with chatting(home, TURNS, settings=editing(work)) as chat:
+    async with open_chat(home, TURNS, settings=editing(work)) as chat:
         run = await chat.say()
         calls = await chat.items("tool_call", "user_message")
         for asked in (
@@ -135,7 +133,7 @@ async def test_strangers_and_wrong_ids_undo_nothing(home: Path, work: Path) -> N
 
 
 async def test_changes_are_listed_and_undone_from_the_command_line(home: Path, work: Path) -> None:
-    async with chatting(home, TURNS, settings=editing(work)) as chat:
+    async with open_chat(home, TURNS, settings=editing(work)) as chat:
         run = await chat.say()
         calls = await chat.items("tool_call")
     (work / "a.txt").write_text("mine\n")

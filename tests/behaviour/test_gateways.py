@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pilothouse.types.api import ConversationPatch, ModelInput
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.wire_writers import sse
 
@@ -34,7 +34,7 @@ def called(id: str, **more: object) -> Json:
 
 @asynccontextmanager
 async def through(home: Path) -> AsyncIterator[tuple[Chat, Endpoint]]:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         about: Any = {"provider": "openai-compatible", "model": "claude-x", "base_url": endpoint.url}
         await chat.use(ModelInput(name="Gateway", id="m", **about))
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))

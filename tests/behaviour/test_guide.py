@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from tests.faults.serving import ROOT, TOKEN, serving
+from tests.support.servers import ROOT, TOKEN, Server
 
 GUIDE = ROOT / "docs" / "guide" / "server.md"
 
@@ -23,7 +23,7 @@ def example(url: str) -> str:
 
 
 def test_the_example_for_scripts_can_be_run_twice(home: Path) -> None:
-    with serving(home) as server:
+    with Server(home) as server:
         accepted = []
         for _ in range(2):
             done = subprocess.run(

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from pilothouse.types.api import ModelInput
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.wire_writers import Say, Text
 
@@ -31,12 +31,12 @@ async def learned(chat: Chat) -> list[str]:
 async def test_a_refused_field_is_left_out_after_a_restart_and_asked_for_again_when_forgotten(home: Path) -> None:
     async with Endpoint() as endpoint:
         endpoint.answer(NO_TEMPERATURE, HELLO)
-        async with chatting(home, settings={"temperature": 0.3}) as chat:
+        async with open_chat(home, settings={"temperature": 0.3}) as chat:
             await add(chat, endpoint)
             assert (await chat.say()).status == "completed"
             assert await learned(chat) == ["Does not take temperature"]
         before = len(endpoint.requests)
-        async with chatting(home, settings={"temperature": 0.3, "model_id": "m"}) as chat:
+        async with open_chat(home, settings={"temperature": 0.3, "model_id": "m"}) as chat:
             assert await learned(chat) == ["Does not take temperature"]
             assert (await chat.say()).status == "completed"
             assert not any("temperature" in one.json for one in endpoint.requests[before:])
@@ -50,11 +50,11 @@ async def test_a_refused_field_is_left_out_after_a_restart_and_asked_for_again_w
 async def test_a_model_that_takes_no_tools_gets_none_after_a_restart(home: Path) -> None:
     async with Endpoint() as endpoint:
         endpoint.answer(NO_TOOLS, HELLO)
-        async with chatting(home) as chat:
+        async with open_chat(home) as chat:
             await add(chat, endpoint)
             assert (await chat.say()).status == "completed"
             assert await learned(chat) == ["Does not take tools; calls are written as text"]
         before = len(endpoint.requests)
-        async with chatting(home, settings={"model_id": "m"}) as chat:
+        async with open_chat(home, settings={"model_id": "m"}) as chat:
             assert (await chat.say()).status == "completed"
         assert not any("tools" in one.json for one in endpoint.requests[before:])

@@ -22,14 +22,14 @@ from pilothouse.types.prices import Prices
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import ConsentGiven, ServerInput
 from pilothouse.types.usage import ContextLedger, UsageReport, day_of
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.mcp_servers import SCRIPTED
 from tests.support.scripted_endpoint import Endpoint, Reply
-from tests.support.summing_up import SUMMARY, looking, script, summing_up
+from tests.support.summary_chats import SUMMARY, look_tool, open_summary_chat, summary_turns
 from tests.support.tools import add_tools
 from tests.support.waiting import eventually
 from tests.support.wire_writers import Call, Say, Text, Tokens
 
-SERVER = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 PRICES = Prices(input=3, output=15, cache_read=0.3)
 
 
@@ -53,7 +53,7 @@ def sizes(found: ContextLedger) -> dict[tuple[str, str], int]:
 
 
 async def test_the_ledger_tells_what_is_sent_by_the_provider_s_own_count(home: Path) -> None:
-    async with chatting(home) as chat, Endpoint() as endpoint:
+    async with open_chat(home) as chat, Endpoint() as endpoint:
         counts = Tokens(input=10_000, output=200, cached=6_000, reasoning=0)
         endpoint.answer(
             Reply(Say((Call("c1", "ports__look", "{}"),), stop="tool", tokens=counts)),
@@ -63,7 +63,7 @@ async def test_the_ledger_tells_what_is_sent_by_the_provider_s_own_count(home: P
         settings = (await chat.snapshot()).conversation.settings
         prompt = ConversationPatch(settings=_with(settings, system_prompt="Be brief. " * 400, mode="auto_approve"))
         await chat.api.conversations.update(ME, chat.id, prompt)
-        tool = looking("a harbour " * 200)
+        tool = look_tool("a harbour " * 200)
         tool.name = "ports__look"
         add_tools(chat.host, tool)
         assert (await chat.say("q" * 2_000, typed_chars=400)).status == "completed"
@@ -91,7 +91,7 @@ def _with(settings: ConversationSettings, **changes: Any) -> ConversationSetting
 
 
 async def test_a_conversation_in_which_nothing_was_said_is_told_by_length(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         found = await ledger(chat)
         assert (found.counted, found.totals.requests, found.runs, found.cached) == ("estimate", 0, (), 0)
         assert {kind for kind, _ in sizes(found)} == {"system", "tools"}
@@ -99,9 +99,9 @@ async def test_a_conversation_in_which_nothing_was_said_is_told_by_length(home: 
 
 @pytest.mark.slow
 async def test_tools_are_told_by_server_and_no_server_is_waited_for(home: Path, tmp_path: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         for name in ("first", "second"):
-            body = ServerInput(name=name, command=sys.executable, args=(str(SERVER),))
+            body = ServerInput(name=name, command=sys.executable, args=(str(SCRIPTED),))
             view = await chat.api.servers.add(ME, body)
             assert view.consent is not None
             await chat.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
@@ -124,7 +124,7 @@ async def test_tools_are_told_by_server_and_no_server_is_waited_for(home: Path, 
 
 async def test_a_model_without_its_key_is_told_about_all_the_same(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOT_THERE", raising=False)
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         body = ModelInput(
             name="M", provider="anthropic", model="claude-sonnet-4-5", api_key_source="env:NOT_THERE", id="far"
         )
@@ -134,7 +134,7 @@ async def test_a_model_without_its_key_is_told_about_all_the_same(home: Path, mo
 
 
 async def test_the_ledger_outlives_its_model_and_says_that_it_is_gone(home: Path) -> None:
-    async with chatting(home, [["Hi.", usage(3_000, 40)], "-"]) as chat:
+    async with open_chat(home, [["Hi.", usage(3_000, 40)], "-"]) as chat:
         await chat.use(ModelInput(name="M", id="m", provider="scripted", model=str(chat.script), prices=PRICES))
         await chat.api.models.add(ME, ModelInput(name="Other", id="other", provider="scripted", model=str(chat.script)))
         await chat.api.models.set_default(ME, "other")
@@ -154,7 +154,7 @@ async def test_the_ledger_outlives_its_model_and_says_that_it_is_gone(home: Path
 
 
 async def test_a_conversation_of_nobody_and_one_of_someone_else_are_not_there(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         for owner, conversation in ((ME, "c_none"), ("someone else", chat.id)):
             with pytest.raises(PilothouseError, match="no such conversation"):
                 await chat.api.conversations.context(owner, conversation)
@@ -167,8 +167,8 @@ async def report(chat: Chat, days: int = 30) -> UsageReport:
 async def test_summaries_of_results_and_of_older_messages_are_counted(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns = script([{"text": SUMMARY}, usage(700)], then=[[*CALLING, usage(100)], ["Done.", usage(200)]])
-    async with summing_up(home, turns) as chat:
+    turns = summary_turns([{"text": SUMMARY}, usage(700)], then=[[*CALLING, usage(100)], ["Done.", usage(200)]])
+    async with open_summary_chat(home, turns) as chat:
         assert (await chat.say("How many?")).status == "completed"
         assert ((await report(chat)).today.requests, (await report(chat)).today.input) == (3, 1_000)
         assert (await ledger(chat)).totals.input == 1_000
@@ -188,7 +188,7 @@ CALLING = [{"call": "look", "arguments": {"what": "harbours"}}]
 
 
 async def test_a_title_counts_and_all_of_it_outlives_the_conversation(home: Path) -> None:
-    async with chatting(home) as chat, Endpoint() as endpoint:
+    async with open_chat(home) as chat, Endpoint() as endpoint:
         counts = Tokens(input=1_000, output=100, cached=0, reasoning=0)
         endpoint.answer(*(Reply(Say((Text([words]),), tokens=counts)) for words in ("Hello.", "A greeting")))
         body = ModelInput(name="M", id="m", provider="openai-compatible", model="m", base_url=endpoint.url)
@@ -211,7 +211,7 @@ async def test_a_title_counts_and_all_of_it_outlives_the_conversation(home: Path
 
 @pytest.mark.parametrize("days", [0, -1, limits.USAGE_DAYS + 1, 10**9])
 async def test_a_number_of_days_that_is_none_is_refused_in_a_sentence(home: Path, days: int) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         with pytest.raises(PilothouseError, match=r"^The number of days is one from 1 to 3,660\.$"):
             await report(chat, days)
         with pytest.raises(PilothouseError, match="number of days"):
@@ -219,7 +219,7 @@ async def test_a_number_of_days_that_is_none_is_refused_in_a_sentence(home: Path
 
 
 async def test_the_export_is_a_table_that_no_spreadsheet_computes_with(home: Path) -> None:
-    async with chatting(home, [["Hi.", usage(7, 3)]]) as chat:
+    async with open_chat(home, [["Hi.", usage(7, 3)]]) as chat:
         # Whoever names a model "=…" names it for people.
         await chat.use(ModelInput(name="=1+1", id="m", provider="scripted", model=str(chat.script), prices=PRICES))
         await chat.say()
@@ -233,7 +233,7 @@ async def test_the_export_is_a_table_that_no_spreadsheet_computes_with(home: Pat
 
 
 async def test_a_price_of_one_s_own_counts_and_is_shown_and_can_be_taken_back(home: Path) -> None:
-    async with chatting(home, [["Hi.", usage(1_000_000, 0)]]) as chat:
+    async with open_chat(home, [["Hi.", usage(1_000_000, 0)]]) as chat:
         body = ModelInput(name="M", id="m", provider="scripted", model=str(chat.script), prices=PRICES)
         view = await chat.use(body)
         assert view.price_label == "$3 in, $15 out per 1M tokens, as you set it"
@@ -257,7 +257,7 @@ def body_with(body: ModelInput, prices: Any) -> ModelInput:
 
 @pytest.mark.parametrize("price", [-1.0, float("nan"), float("inf"), 1e9])
 async def test_a_price_that_is_none_is_refused_in_a_sentence(home: Path, price: float) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         for prices in (Prices(input=price, output=1), Prices(input=1, output=1, cache_read=price)):
             body = ModelInput(name="M", provider="scripted", model=str(chat.script), prices=prices)
             with pytest.raises(PilothouseError, match="A price is a number from 0 to 1,000,000"):
@@ -277,7 +277,7 @@ async def test_the_library_has_the_same_words(home: Path) -> None:
 
 
 async def test_a_long_conversation_holds_nobody_up(home: Path) -> None:
-    async with chatting(home, at_rest=False) as chat:
+    async with open_chat(home, at_rest=False) as chat:
         records, made = chat.host.executor._parts.records, []
         for number in range(1_000):
             run, turn = f"r_{number}", {"turn": "1.1"}

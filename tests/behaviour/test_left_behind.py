@@ -11,8 +11,9 @@ import pytest
 from pilothouse.types.branch_views import FilesBack
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
-from tests.support.branching import all_items, refused
-from tests.support.chatting import ME, Chat, chatting, rest
+from tests.support.branch_chats import all_items, refusal_of
+from tests.support.chats import ME, Chat, open_chat, wait_for_runs
+from tests.support.databases import SQLITE_AND_POSTGRESQL
 from tests.support.tools import ToolOf, add_tools
 
 
@@ -30,20 +31,18 @@ def changes(old: str, new: str) -> list[list[dict[str, Any]]]:
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.txt").write_text("zero\n")
-    return folder
+def work(work: Path) -> Path:
+    (work / "a.txt").write_text("zero\n")
+    return work
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=SQLITE_AND_POSTGRESQL)
 async def chat(request: pytest.FixtureRequest, home: Path, work: Path) -> AsyncIterator[Chat]:
-    url = request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
     settings = {"working_directory": str(work), "mode": "auto_edit"}
-    async with chatting(home, ["One."], settings=settings, database_url=url) as chat:
+    async with open_chat(home, ["One."], settings=settings, database_url=url) as chat:
         yield chat
-        await rest(chat)
+        await wait_for_runs(chat)
 
 
 def on_path(*turns: Any, after: int) -> list[Any]:
@@ -118,7 +117,7 @@ async def test_files_of_an_answer_at_work_are_not_put_back_under_it(chat: Chat, 
     await chat.until_streaming("Well,")
     left = await chat.api.branches.left_behind(ME, sent.run_id)
     assert left.at_work == (sent.run_id,)
-    error = await refused(chat.api.branches.put_files_back(ME, sent.run_id, FilesBack()))
+    error = await refusal_of(chat.api.branches.put_files_back(ME, sent.run_id, FilesBack()))
     assert (error.code, error.fix) == ("conflict", "Stop it first, or wait until it has ended.")
     assert "b.txt" in state(work)
     (tmp_path / "go").touch()

@@ -35,22 +35,21 @@ def set_default(home: Path, folder: Path, turns: object) -> None:
     (home / "models.json").write_text(json.dumps({"defaultModelId": "s", "models": {"s": model}}))
 
 
+def outcome_of(program: str, home: Path) -> str:
+    """Run a program to its end; return what it printed."""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment(home), check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_the_example_of_the_readme_runs_as_it_stands(home: Path, tmp_path: Path) -> None:
     said = [{"thinking": "Hm."}, {"text": "Because of Rayleigh.", "pieces": 4}, {"usage": {"input": 9, "output": 7}}]
     set_default(home, tmp_path, [said, [{"text": "1 "}, {"wait": 60}]])
     found = EXAMPLE.search((ROOT / "README.md").read_text(encoding="utf-8"))
     assert found is not None
     assert len([line for line in found[1].splitlines() if line.strip()]) < 15
-    done = subprocess.run(
-        [sys.executable, "-c", found[1]],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env=environment(home),
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "Because of Rayleigh.\ncompleted, 7 tokens\n"
+    assert outcome_of(found[1], home) == "Because of Rayleigh.\ncompleted, 7 tokens\n"
 
 
 def test_the_example_about_branches_in_the_guide_runs_as_it_stands(home: Path, tmp_path: Path) -> None:
@@ -58,16 +57,7 @@ def test_the_example_about_branches_in_the_guide_runs_as_it_stands(home: Path, t
     text = (ROOT / "docs" / "guide" / "library.md").read_text(encoding="utf-8")
     found = BRANCHES.search(text)
     assert found is not None
-    done = subprocess.run(
-        [sys.executable, "-c", found[1]],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env=environment(home),
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
+    assert outcome_of(found[1], home).splitlines() == [
         "A gull.",
         "At sea.",
         "A gull. 1",

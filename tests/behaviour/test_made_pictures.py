@@ -16,7 +16,7 @@ from pilothouse.types import limits
 from pilothouse.types.api import ConversationPatch, ModelInput
 from pilothouse.types.items import Item
 from pilothouse.wiring.offline import export
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.pictures import a_png
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.wire_writers import Native, Say, Text, Wire
@@ -37,7 +37,7 @@ def drawn(*parts: Text | Native) -> Reply:
 @asynccontextmanager
 async def drawing(home: Path, wire: Wire = "gemini", **fields: Any) -> AsyncIterator[tuple[Chat, Endpoint]]:
     """Open a chat with a model that makes pictures."""
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         about: Any = {"model": "gemini-3-pro-image", "supports_images": True, "context_window": 1_000_000, **fields}
         await chat.use(ModelInput(name="m", id="m", provider=wire, base_url=endpoint.url, **about))
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))

@@ -17,7 +17,7 @@ from pilothouse.types.items import is_a
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Part, ToolOutput
 from pilothouse.types.tool_names import READ_RESULT, RECALL
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.tools import ToolOf, add_tools
 
 WINDOW = 32_000
@@ -77,7 +77,7 @@ async def check_read(chat: Chat, number: int, kept: str) -> None:
 @pytest.mark.slow
 async def test_300_results_of_a_megabyte_fit_a_window_of_32_000_tokens_and_stay_reachable(home: Path) -> None:
     settings = {"mode": "auto_approve", "working_directory": str(home.parent)}
-    async with chatting(home, settings=settings) as chat:
+    async with open_chat(home, settings=settings) as chat:
         add_tools(chat.host, ToolOf("look", large, server="large"))
         script = str(chat.script)
         await chat.use(ModelInput(name="m", id="m", provider="scripted", model=script, context_window=WINDOW))

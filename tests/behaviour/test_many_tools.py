@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +13,22 @@ from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConversationPatch, ModelInput
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.selection import OnDemand, Selection, ServerChoice
-from pilothouse.types.servers import ConsentGiven, ServerInput
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.extending import check_extends
+from tests.behaviour.test_tools_on_demand import add_server
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.request_prefix import check_extends
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.wire_writers import Call, Say, Text
 
-SERVER = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 BOUND = limits.TOOLS_PER_REQUEST["openai-compatible"]
 
 
-async def add_server(chat: Chat, folder: Path, name: str, count: int, description: str = "Does it.") -> None:
+async def add_many(chat: Chat, folder: Path, name: str, count: int, description: str = "Does it.") -> None:
     """Add a server with so many tools, and let its tools be learned."""
-    file = folder / f"{name}.json"
     tools = [
         {"name": f"tool{number:03}", "description": description, "inputSchema": {"type": "object"}}
         for number in range(count)
     ]
-    file.write_text(json.dumps(tools))
-    body = ServerInput(name=name, command=sys.executable, args=(str(SERVER), "--tools", str(file)))
-    view = await chat.api.servers.add(ME, body)
-    assert view.consent is not None
-    await chat.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-    assert (await chat.api.servers.test(ME, view.id)).ok
+    await add_server(chat, folder, name, tools)
 
 
 async def use(chat: Chat, endpoint: Endpoint, window: int = 1_000_000, *, on_demand: OnDemand = "never") -> None:
@@ -70,9 +62,9 @@ async def notices(chat: Chat) -> list[str]:
 async def test_no_request_has_more_tools_than_the_provider_takes_and_everyone_is_told(
     home: Path, tmp_path: Path
 ) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
-        await add_server(chat, tmp_path, "alpha", 100)
-        await add_server(chat, tmp_path, "beta", 100)
+    async with Endpoint() as endpoint, open_chat(home) as chat:
+        await add_many(chat, tmp_path, "alpha", 100)
+        await add_many(chat, tmp_path, "beta", 100)
         await use(chat, endpoint)
         call = Say((Call("call_1", "beta__tool003", "{}"),), stop="tool")
         endpoint.answer(Reply(call), said(), said())
@@ -94,8 +86,8 @@ async def test_no_request_has_more_tools_than_the_provider_takes_and_everyone_is
 
 
 async def test_pinned_and_named_tools_go_first_and_room_for_all_is_told(home: Path, tmp_path: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
-        await add_server(chat, tmp_path, "alpha", 200)
+    async with Endpoint() as endpoint, open_chat(home) as chat:
+        await add_many(chat, tmp_path, "alpha", 200)
         await use(chat, endpoint)
         endpoint.answer(said(), said(), said())
         await select(chat, Selection(pinned=("alpha.tool199",)))
@@ -111,8 +103,8 @@ async def test_pinned_and_named_tools_go_first_and_room_for_all_is_told(home: Pa
 
 
 async def test_tools_take_no_more_than_a_share_of_the_window(home: Path, tmp_path: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
-        await add_server(chat, tmp_path, "wordy", 60, description="word " * 200)
+    async with Endpoint() as endpoint, open_chat(home) as chat:
+        await add_many(chat, tmp_path, "wordy", 60, description="word " * 200)
         window = 40_000
         await use(chat, endpoint, window)
         endpoint.answer(said())
@@ -126,8 +118,8 @@ async def test_tools_take_no_more_than_a_share_of_the_window(home: Path, tmp_pat
 
 @pytest.mark.parametrize("count", [3, 100])
 async def test_where_there_is_room_for_all_nothing_is_said(home: Path, tmp_path: Path, count: int) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
-        await add_server(chat, tmp_path, "alpha", count)
+    async with Endpoint() as endpoint, open_chat(home) as chat:
+        await add_many(chat, tmp_path, "alpha", count)
         await use(chat, endpoint)
         endpoint.answer(said())
         await chat.say("One")

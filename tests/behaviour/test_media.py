@@ -19,13 +19,13 @@ from pilothouse.types.api import ConversationPatch, ModelInput
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Part, ToolError, ToolOutput
 from pilothouse.types.servers import ConsentGiven, ServerInput
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.extending import check_extends
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.mcp_servers import SCRIPTED
+from tests.support.request_prefix import check_extends
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.tools import ToolOf, add_tools
 from tests.support.wire_writers import WIRES, Call, Say, Text, Wire
 
-SERVER = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 DONE = Reply(Say((Text(["I see."]),)))
 WAV = b"RIFF\x24\0\0\0WAVEfmt " + bytes(28)
 
@@ -72,7 +72,7 @@ def looks(*numbers: int) -> Reply:
 @asynccontextmanager
 async def watching(home: Path, wire: Wire, *outputs: ToolOutput, **fields: Any) -> AsyncIterator[tuple[Chat, Endpoint]]:
     """Open a chat with a model behind a wire that takes images, and a tool that gives these results."""
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         about: Any = {"model": "m", "supports_images": True, "context_window": 1_000_000, **fields}
         await chat.use(ModelInput(name="m", id="m", provider=wire, base_url=endpoint.url, **about))
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
@@ -162,12 +162,12 @@ async def test_what_was_shown_is_sent_again_byte_for_byte_after_a_restart_too(ho
     async with Endpoint() as endpoint:
         endpoint.answer(looks(0, 1), looks(2), DONE)
         fields: Any = {"base_url": endpoint.url, "supports_images": True, "context_window": 1_000_000, "model": "m"}
-        async with chatting(home) as chat:
+        async with open_chat(home) as chat:
             await chat.use(ModelInput(name="m", id="m", provider=wire, **fields))
             await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
             add_tools(chat.host, Camera(image(ONE), image(TWO), image(THREE)))
             assert (await chat.say("Look.", allow=("look",))).status == "completed"
-        async with chatting(home) as again:
+        async with open_chat(home) as again:
             add_tools(again.host, Camera())
             old = Chat(again.host, chat.id, chat.script)
             endpoint.answer(DONE)
@@ -300,7 +300,7 @@ async def test_a_picture_counts_towards_the_window(home: Path) -> None:
 async def test_an_image_of_a_real_server_reaches_the_model(home: Path) -> None:
     async with watching(home, "openai-responses") as (chat, endpoint):
         added = await chat.api.servers.add(
-            ME, ServerInput(name="Scripted", command=sys.executable, args=(str(SERVER),))
+            ME, ServerInput(name="Scripted", command=sys.executable, args=(str(SCRIPTED),))
         )
         assert added.consent is not None
         await chat.api.servers.consent(ME, added.id, ConsentGiven(fingerprint=added.consent.fingerprint))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import time
@@ -10,18 +11,25 @@ from typing import Any
 
 import pytest
 
+from pilothouse.memory.offers import Offers
 from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConversationPatch, ModelInput, NewConversation
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.memories import NewMemory
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.extending import check_extends
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.request_prefix import check_extends
 from tests.support.scripted_endpoint import Endpoint, Reply
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 from tests.support.wire_writers import Call, Say, Text
 
 TEA = "The person drinks green tea."
+
+
+@pytest.fixture(autouse=True)
+def _time_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the look for memories time, however busy the machine is."""
+    monkeypatch.setattr(limits, "MEMORY_OFFER_TIME", PATIENCE)
 
 
 def call(operation: str, **arguments: Any) -> dict[str, Any]:
@@ -45,7 +53,7 @@ async def another(chat: Chat, **settings: Any) -> Chat:
 @pytest.mark.case("MEM-07")
 async def test_storing_a_memory_counts_as_work(home: Path) -> None:
     turns = [[think("What is new?")], [call("store_memory", content=TEA)], [think("And now?")], "Done."]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         assert (await chat.say()).status == "completed"
         statuses = [item.status for item in await chat.items("tool_call")]
         assert statuses == ["completed", "completed", "completed"]
@@ -58,7 +66,7 @@ async def test_storing_a_memory_counts_as_work(home: Path) -> None:
 
 @pytest.mark.case("REM-07", "REM-09")
 async def test_the_model_is_reminded_of_what_it_has_stored_and_of_that_last(home: Path) -> None:
-    async with chatting(home, [[todo(), call("store_memory", content=TEA, title="Tea")], "Done."]) as chat:
+    async with open_chat(home, [[todo(), call("store_memory", content=TEA, title="Tea")], "Done."]) as chat:
         await chat.say()
         [memory] = (await chat.api.memories.list(ME)).memories
         reminders = await chat.texts("reminder")
@@ -76,7 +84,7 @@ async def test_the_model_is_reminded_of_what_it_has_stored_and_of_that_last(home
 
 @pytest.mark.case("REM-08")
 async def test_a_reminder_of_a_memory_ends_after_five_minutes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with chatting(home, [[call("store_memory", content=TEA)], "Done.", "Hello."]) as chat:
+    async with open_chat(home, [[call("store_memory", content=TEA)], "Done.", "Hello."]) as chat:
         await chat.say("I drink tea")
         assert "recentlyStoredMemories" in (await chat.texts("reminder"))[-1]
         now = time.time
@@ -99,7 +107,7 @@ async def test_each_request_extends_the_one_before_it_while_reminders_come_and_g
 ) -> None:
     stored = json.dumps({"operation": "store_memory", "content": TEA})
     done = Reply(Say((Text(["Done."]),)))
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         model = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=endpoint.url)
         await chat.use(model)
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
@@ -118,7 +126,7 @@ async def test_each_request_extends_the_one_before_it_while_reminders_come_and_g
 
 
 async def test_a_person_undoes_a_memory_where_it_was_stored(home: Path) -> None:
-    async with chatting(home, [[call("store_memory", content=TEA)], "Done.", "Hello."]) as chat:
+    async with open_chat(home, [[call("store_memory", content=TEA)], "Done.", "Hello."]) as chat:
         await chat.say()
         [stored] = await chat.items("tool_call")
         key = stored.raw["memory"]["key"]
@@ -136,7 +144,7 @@ async def test_a_person_undoes_a_memory_where_it_was_stored(home: Path) -> None:
 
 
 async def test_what_may_matter_is_offered_with_a_message_once(home: Path) -> None:
-    async with chatting(home, ["Tea, I know."]) as chat:
+    async with open_chat(home, ["Tea, I know."]) as chat:
         await chat.api.memories.create(ME, NewMemory(text=TEA, title="Tea"))
         await chat.api.memories.create(ME, NewMemory(text="The car is in the garage."))
         await chat.say("Which tea does the person usually drink?")
@@ -153,8 +161,22 @@ async def test_what_may_matter_is_offered_with_a_message_once(home: Path) -> Non
         assert await other.texts("reminder") == []
 
 
+async def test_an_answer_does_not_wait_for_memories_that_take_too_long_to_find(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Offers, "fitting", never)
+    monkeypatch.setattr(limits, "MEMORY_OFFER_TIME", 0.01)
+    async with open_chat(home, ["Well."]) as chat:
+        await chat.api.memories.create(ME, NewMemory(text=TEA))
+        assert (await chat.say("Which green tea does the person drink?")).status == "completed"
+        assert await chat.texts("reminder") == []
+
+
 async def test_recalling_by_itself_can_be_switched_off(home: Path) -> None:
-    async with chatting(home, ["Well."]) as chat:
+    async with open_chat(home, ["Well."]) as chat:
         await chat.api.memories.create(ME, NewMemory(text=TEA))
         await chat.api.settings.update(ME, ConfigPatch(memories_offered=False))
         await chat.say("Which green tea does the person drink?")
@@ -163,9 +185,9 @@ async def test_recalling_by_itself_can_be_switched_off(home: Path) -> None:
 
 async def test_what_was_stored_is_there_after_a_restart_and_in_other_conversations(home: Path) -> None:
     turns = [[call("store_memory", content=TEA, scope="everywhere")], "Done."]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         await chat.say()
-    async with chatting(home, [[call("search_memory", query="green tea")], "Tea."]) as chat:
+    async with open_chat(home, [[call("search_memory", query="green tea")], "Tea."]) as chat:
         await chat.say()
         [found] = await chat.items("tool_call")
         assert TEA in found.text
@@ -175,7 +197,7 @@ async def test_private_data_of_a_memory_is_private_where_it_is_recalled(home: Pa
     (tmp_path / "notes.txt").write_text("The safe is behind the painting.")
     read = {"call": "file_operations", "arguments": {"operation": "read_file", "filePath": "notes.txt"}}
     store = call("store_memory", content="The safe is behind the painting.", scope="everywhere")
-    async with chatting(home, [[read], [store], "Done."], settings={"working_directory": str(tmp_path)}) as chat:
+    async with open_chat(home, [[read], [store], "Done."], settings={"working_directory": str(tmp_path)}) as chat:
         assert (await chat.say("Look.")).status == "completed"
         [memory] = (await chat.api.memories.list(ME)).memories
         assert memory.private == ("files",)
@@ -195,7 +217,7 @@ async def test_private_data_of_a_memory_is_private_where_it_is_recalled(home: Pa
 async def test_two_processes_on_one_database_forget_together(home: Path, postgres_url: str) -> None:
     turns = [[call("store_memory", content=TEA)], "Done.", "Hello."]
     async with (
-        chatting(home, turns, database_url=postgres_url) as chat,
+        open_chat(home, turns, database_url=postgres_url) as chat,
         open_host(home.parent / "other", postgres_url) as other,
     ):
         await chat.say()

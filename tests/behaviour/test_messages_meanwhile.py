@@ -10,7 +10,7 @@ import pytest
 from pilothouse.agent.history import history
 from pilothouse.types import limits
 from pilothouse.types.api import CompactionWish
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.invariants import check_messages
 
 SUMMED_UP = {"match": "Person: ", "steps": ["They talked."]}
@@ -45,14 +45,14 @@ async def test_a_message_that_waits_is_answered_whether_or_not_the_answer_before
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, above: float
 ) -> None:
     monkeypatch.setattr(limits, "COMPACT_ABOVE", above)
-    async with chatting(home, talk(tmp_path)) as chat:
+    async with open_chat(home, talk(tmp_path)) as chat:
         await with_a_message_in_the_middle(chat, tmp_path)
         assert (await chat.texts("response"))[-2:] == ["Port 8123, then.", "Green doors."]
         assert bool(await chat.items("compaction")) is (above == 0.0)
 
 
 async def test_making_room_for_it_sums_up_the_whole_answer_before_it(home: Path, tmp_path: Path) -> None:
-    async with chatting(home, talk(tmp_path, tokens=400_000)) as chat:
+    async with open_chat(home, talk(tmp_path, tokens=400_000)) as chat:
         await with_a_message_in_the_middle(chat, tmp_path)
         assert len(await chat.items("compaction")) == 1
         messages = history(await chat.items())
@@ -66,7 +66,7 @@ async def test_a_summary_that_is_asked_for_meanwhile_leaves_the_message_that_wai
     home: Path, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
-    async with chatting(home, talk(tmp_path)) as chat:
+    async with open_chat(home, talk(tmp_path)) as chat:
         first = await chat.send("Which port?")
         await chat.until_streaming("Well,")
         asked = await chat.api.runs.compact(ME, chat.id, CompactionWish())

@@ -15,7 +15,7 @@ from pilothouse.types.api import Answer, ConfigPatch, ConversationPatch, ModelIn
 from pilothouse.types.events import Event
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.invariants import check_messages
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.tools import ToolOf, give_tools
@@ -52,7 +52,7 @@ async def test_a_loop_asks_the_person_who_may_let_it_go_on_or_stop_it(
     elif limit == "repetition":
         monkeypatch.setattr(limits, "REPEATED_CALLS", 3)
     turns = [[*think(0 if limit == "repetition" else number), usage] for number in range(12)]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         if limit == "tokens":
             await chat.api.settings.update(ME, ConfigPatch(run_token_budget=70_000))
         assert (await chat.say("Go")).status == "waiting"
@@ -69,7 +69,7 @@ async def test_a_loop_asks_the_person_who_may_let_it_go_on_or_stop_it(
 @pytest.mark.case("F-26")
 async def test_a_busy_model_is_waited_for_with_a_countdown_that_can_be_cancelled(home: Path) -> None:
     began = time.time()
-    async with chatting(home, [[{"fault": 429, "retryAfter": 30}]]) as chat:
+    async with open_chat(home, [[{"fault": 429, "retryAfter": 30}]]) as chat:
         sent = await chat.send()
 
         async def waiting() -> object:
@@ -86,7 +86,7 @@ async def test_a_busy_model_is_waited_for_with_a_countdown_that_can_be_cancelled
 
 @pytest.mark.case("F-27")
 async def test_a_server_error_before_the_first_word_shows_only_in_the_timeline(home: Path) -> None:
-    async with chatting(home, [[{"fault": 500, "times": 1, "retryAfter": 0.01}, "Here."]]) as chat:
+    async with open_chat(home, [[{"fault": 500, "times": 1, "retryAfter": 0.01}, "Here."]]) as chat:
         assert (await chat.say()).status == "completed"
         assert await chat.texts("response") == ["Here."]
         [notice] = await chat.items("notice")
@@ -99,7 +99,7 @@ async def test_an_answer_that_breaks_off_is_kept_marked_and_asked_for_again_with
     home: Path, fault: str
 ) -> None:
     steps = [{"text": "One two three", "pieces": 4}, *think(), {"fault": fault, "after": 5, "times": 1}]
-    async with chatting(home, [steps, ["Done."]]) as chat:
+    async with open_chat(home, [steps, ["Done."]]) as chat:
         assert (await chat.say()).status == "completed"
         broken, whole, done = await chat.items("response")
         assert (broken.status, broken.raw["cutOff"], broken.raw["turn"]) == ("failed", True, "1.1")
@@ -113,7 +113,7 @@ async def test_an_answer_that_breaks_off_is_kept_marked_and_asked_for_again_with
 
 @pytest.mark.case("F-28")
 async def test_an_answer_that_always_breaks_off_fails_after_a_few_attempts(home: Path) -> None:
-    async with chatting(home, [["Part", {"fault": "cut"}]]) as chat:
+    async with open_chat(home, [["Part", {"fault": "cut"}]]) as chat:
         run = await chat.say()
         assert (run.status, run.error and run.error.code) == ("failed", "stream_broken")
         assert await chat.texts("response") == ["Part"] * limits.STREAM_ATTEMPTS
@@ -121,7 +121,7 @@ async def test_an_answer_that_always_breaks_off_fails_after_a_few_attempts(home:
 
 @pytest.mark.case("F-33", "CHT-01")
 async def test_too_long_a_conversation_is_summarised_once_and_goes_on(home: Path) -> None:
-    async with chatting(home, ["First answer.", [{"fault": "context_too_long", "times": 1}, "Second."], "x"]) as chat:
+    async with open_chat(home, ["First answer.", [{"fault": "context_too_long", "times": 1}, "Second."], "x"]) as chat:
         await chat.say("One")
         assert (await chat.say("Two")).status == "completed"
         [summary] = await chat.items("compaction")
@@ -134,7 +134,7 @@ async def test_too_long_a_conversation_is_summarised_once_and_goes_on(home: Path
 @pytest.mark.case("F-33")
 async def test_a_conversation_that_stays_too_long_stops_with_a_clear_sentence(home: Path) -> None:
     too_long = {"match": "Two", "steps": [{"fault": "context_too_long"}]}
-    async with chatting(home, ["First answer.", too_long]) as chat:
+    async with open_chat(home, ["First answer.", too_long]) as chat:
         await chat.say("One")
         run = await chat.say("Two")
         assert run.status == "failed"
@@ -146,7 +146,7 @@ async def test_a_conversation_that_stays_too_long_stops_with_a_clear_sentence(ho
 
 @pytest.mark.case("MOD-24", "CHT-01")
 async def test_room_is_made_before_the_window_is_full(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         where = {"base_url": f"{endpoint.url}/v1", "context_window": 2_000, "id": "small"}
         await chat.use(ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
@@ -164,7 +164,7 @@ async def test_room_is_made_before_the_window_is_full(home: Path) -> None:
 @pytest.mark.case("F-33", "MOD-24")
 @pytest.mark.parametrize("full", ["told", "refused"])
 async def test_one_long_run_makes_room_as_often_as_it_needs_to(home: Path, full: str) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         where = {"base_url": f"{endpoint.url}/v1", "context_window": 8_000, "id": "small"}
         await chat.use(ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
@@ -193,7 +193,7 @@ async def test_a_result_takes_a_part_of_a_small_window_and_people_have_all_of_it
     async def look(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
         return ToolOutput(text=line)
 
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         where = {"base_url": f"{endpoint.url}/v1", "context_window": 8_000, "id": "small"}
         await chat.use(ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
@@ -210,7 +210,7 @@ async def test_a_result_takes_a_part_of_a_small_window_and_people_have_all_of_it
 
 
 async def test_half_of_a_character_in_an_answer_is_marked_and_the_run_ends(home: Path) -> None:
-    async with chatting(home, ["So \ud83d it is."]) as chat:
+    async with open_chat(home, ["So \ud83d it is."]) as chat:
         assert (await chat.say()).status == "completed"
         assert await chat.texts("response") == ["So ? it is."]
 
@@ -221,7 +221,7 @@ async def test_a_run_ends_also_when_its_last_words_cannot_be_written(
     def broken(_journal: journal.RunJournal, _item_id: str) -> list[Event]:
         raise UnicodeError("no text")
 
-    async with chatting(home, ["So it is."]) as chat:
+    async with open_chat(home, ["So it is."]) as chat:
         with monkeypatch.context() as while_it_runs:
             while_it_runs.setattr(journal.RunJournal, "_last_text", broken)
             sent = await chat.send()
@@ -235,7 +235,7 @@ async def test_a_run_ends_also_when_its_last_words_cannot_be_written(
 async def test_a_refusal_and_an_empty_answer_are_shown_and_the_next_message_works(
     home: Path, steps: list[object], code: str
 ) -> None:
-    async with chatting(home, [steps]) as chat:
+    async with open_chat(home, [steps]) as chat:
         assert (await chat.say()).status == "completed"
         assert [item.raw["code"] for item in await chat.items("notice")] == [code]
         chat.write(["Better."])
@@ -245,7 +245,7 @@ async def test_a_refusal_and_an_empty_answer_are_shown_and_the_next_message_work
 
 @pytest.mark.case("F-35")
 async def test_a_wrong_key_fails_at_once_and_says_where_to_fix_it(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
         await chat.use(body)
         endpoint.answer(Reply(status=401))
@@ -262,7 +262,7 @@ async def test_a_wrong_key_fails_at_once_and_says_where_to_fix_it(home: Path) ->
 
 async def test_calls_with_broken_or_unknown_names_get_results_and_the_loop_goes_on(home: Path) -> None:
     calls = (Call("a", "nothing", "{}"), Call("a", "think", "{broken"), Call("", "think", '{"thoughts": "x"}'))
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
         await chat.use(body)
         endpoint.answer(Reply(Say(calls, stop="tool")), Reply(Say((Text(["Sorry."]),))))
@@ -273,7 +273,7 @@ async def test_calls_with_broken_or_unknown_names_get_results_and_the_loop_goes_
 
 
 async def test_a_model_that_takes_no_tools_is_asked_without_them_from_then_on(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
         await chat.use(body)
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))

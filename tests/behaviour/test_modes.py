@@ -20,7 +20,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.commands import pilothouse
 from tests.support.tools import ToolOf, give_tools
 
@@ -59,7 +59,7 @@ async def open_questions(chat: Chat) -> list[Item]:
 @pytest.mark.case("ATZ-11", "TST-10")
 async def test_auto_approve_asks_nothing_until_it_is_switched_off(home: Path) -> None:
     tool = writer()
-    async with chatting(home, [[a_call(n=1)], "Done.", [a_call(n=2)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done.", [a_call(n=2)], "Done."]) as chat:
         give_tools(chat.host, tool)
         assert (await set_mode(chat, "auto_approve")).mode_since > 0
         assert (await chat.say()).status == "completed"
@@ -79,7 +79,7 @@ async def test_switching_off_counts_for_a_run_that_is_at_work(home: Path) -> Non
         return ToolOutput(text="done")
 
     tool = ToolOf(WRITE, switches, effects=frozenset({"writes"}))
-    async with chatting(home, [[a_call(n=1)], [a_call(n=2)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], [a_call(n=2)], "Done."]) as chat:
         chats.append(chat)
         give_tools(chat.host, tool)
         await set_mode(chat, "auto_approve")
@@ -90,11 +90,11 @@ async def test_switching_off_counts_for_a_run_that_is_at_work(home: Path) -> Non
 @pytest.mark.case("AUTHZ-14")
 async def test_auto_approve_ends_with_the_program(home: Path) -> None:
     tool = writer()
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, tool)
         await set_mode(chat, "auto_approve")
         conversation = chat.id
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, tool)
         chat.id = conversation
         # It is shown as it counts, and said where the calls are.
@@ -113,7 +113,7 @@ async def test_auto_approve_ends_with_the_program(home: Path) -> None:
 async def test_no_file_switches_asking_off(home: Path) -> None:
     profile = {"id": "p", "name": "Quiet", "settings": {"mode": "auto_approve", "modeSince": 9e9}}
     with_profile(home, profile)
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         made = await chat.api.conversations.create(ME, NewConversation())
         assert (made.settings.mode, made.settings.mode_since < 9e9) == ("ask", True)
         begun = await begin_conversation(chat.api, chosen(system="Be brief."))
@@ -123,13 +123,13 @@ async def test_no_file_switches_asking_off(home: Path) -> None:
 async def test_a_profile_may_make_conversations_more_careful(home: Path) -> None:
     profile = {"id": "p", "name": "Careful", "settings": {"mode": "read_only"}}
     with_profile(home, profile)
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         assert (await chat.api.conversations.create(ME, NewConversation())).settings.mode == "read_only"
 
 
 @pytest.mark.case("AUTHZ-14")
 async def test_nobody_but_the_clock_of_the_server_says_when_a_mode_began(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         first = await set_mode(chat, "auto_approve")
         other = msgspec.structs.replace(first, temperature=0.5)
         kept = await chat.api.conversations.update(ME, chat.id, ConversationPatch(settings=other))
@@ -182,7 +182,7 @@ async def test_a_read_only_conversation_offers_and_executes_only_what_reads(home
         "Done.",
     ]
     settings = {"working_directory": str(tmp_path), "mode": "read_only"}
-    async with chatting(home, turns, settings=settings) as chat:
+    async with open_chat(home, turns, settings=settings) as chat:
         assert (await chat.say(allow=("file_operations.*",))).status == "completed"
         created, read, unknown = await chat.items("tool_call")
         assert created.raw["error"]["code"] == "INVALID_ARGUMENTS"
@@ -199,7 +199,7 @@ async def test_a_tool_that_was_offered_before_is_refused_once_the_conversation_i
         return ToolOutput(text="done")
 
     tool, first = writer(), ToolOf("first", switches)
-    async with chatting(home, [[a_call("first")], [a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call("first")], [a_call(n=1)], "Done."]) as chat:
         chats.append(chat)
         give_tools(chat.host, first, tool)
         assert (await chat.say(allow=(WRITE,))).status == "completed"
@@ -217,7 +217,7 @@ async def test_edits_go_through_inside_the_working_directory_however_it_is_named
     create = {"operation": "create_file", "content": "x"}
     turns = [[{"call": "file_operations", "arguments": {**create, "filePath": path}}] for path in paths]
     settings = {"working_directory": str(project), "mode": "auto_edit"}
-    async with chatting(home, [*turns, "Done."], settings=settings) as chat:
+    async with open_chat(home, [*turns, "Done."], settings=settings) as chat:
         assert (await chat.say()).status == "waiting"
         assert ((project / "src" / "a.md").exists(), (project / "b.md").exists()) == (True, True)
         [question] = await open_questions(chat)
@@ -239,7 +239,7 @@ def unchosen(folder: Path | None) -> dict[str, Any]:
 async def test_where_nobody_chose_a_mode_a_folder_is_sandboxed_and_undo_covers_what_a_command_did(
     home: Path, tmp_path: Path
 ) -> None:
-    async with chatting(home, [[RUN], "Done."], settings=unchosen(tmp_path)) as chat:
+    async with open_chat(home, [[RUN], "Done."], settings=unchosen(tmp_path)) as chat:
         run = await chat.say()
         assert run.status == "completed"
         [call] = await chat.items("tool_call")
@@ -253,7 +253,7 @@ async def test_where_nobody_chose_a_mode_a_folder_is_sandboxed_and_undo_covers_w
 
 
 async def test_where_nobody_chose_a_mode_and_there_is_no_folder_calls_are_asked_about(home: Path) -> None:
-    async with chatting(home, [[a_call()], "Done."], settings=unchosen(None)) as chat:
+    async with open_chat(home, [[a_call()], "Done."], settings=unchosen(None)) as chat:
         give_tools(chat.host, writer())
         assert (await chat.say()).status == "waiting"
 
@@ -261,7 +261,7 @@ async def test_where_nobody_chose_a_mode_and_there_is_no_folder_calls_are_asked_
 async def test_where_nothing_keeps_commands_off_the_network_the_default_is_to_ask_from_that_moment_on(
     home: Path, tmp_path: Path
 ) -> None:
-    async with chatting(home, [[RUN], "Done.", [RUN], "Done."], settings=unchosen(tmp_path)) as chat:
+    async with open_chat(home, [[RUN], "Done.", [RUN], "Done."], settings=unchosen(tmp_path)) as chat:
         assert (await chat.say()).status == "completed"
         off = await chat.api.settings.update(ME, ConfigPatch(terminal={"sandbox": "off"}))
         assert (off.mode_in_folder, off.mode_elsewhere) == ("ask", "ask")
@@ -274,14 +274,14 @@ async def test_the_default_mode_is_a_setting_that_counts_for_open_conversations(
 ) -> None:
     made = {"operation": "create_file", "filePath": "notes.md", "content": "Hello"}
     edit = [{"call": "file_operations", "arguments": made}]
-    async with chatting(home, [edit, "Done."], settings=unchosen(tmp_path)) as chat:
+    async with open_chat(home, [edit, "Done."], settings=unchosen(tmp_path)) as chat:
         config = await chat.api.settings.update(ME, ConfigPatch(default_mode=default))
         assert (config.mode_in_folder, config.mode_elsewhere) == (default, default)
         assert ((await chat.say()).status == "waiting") is asks
 
 
 async def test_a_default_that_only_reads_offers_nothing_else(home: Path, tmp_path: Path) -> None:
-    async with chatting(home, [[RUN], "Done."], settings=unchosen(tmp_path)) as chat:
+    async with open_chat(home, [[RUN], "Done."], settings=unchosen(tmp_path)) as chat:
         await chat.api.settings.update(ME, ConfigPatch(default_mode="read_only"))
         assert (await chat.say()).status == "completed"
         assert not (tmp_path / "made").exists()
@@ -290,11 +290,11 @@ async def test_a_default_that_only_reads_offers_nothing_else(home: Path, tmp_pat
 @pytest.mark.case("AUTHZ-14")
 async def test_nothing_makes_it_the_default_to_ask_nothing(home: Path, tmp_path: Path) -> None:
     with_config(home, {"default_mode": "auto_approve"})
-    async with chatting(home, settings=unchosen(tmp_path)) as chat:
+    async with open_chat(home, settings=unchosen(tmp_path)) as chat:
         config = await chat.api.settings.get(ME)
         assert (config.default_mode, config.problem is not None) == ("automatic", True)
     (home / "config.json").unlink()
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         with pytest.raises(PilothouseError, match="“default_mode” cannot be 'auto_approve'"):
             await chat.api.settings.update(ME, ConfigPatch(default_mode="auto_approve"))
         assert (await chat.api.settings.get(ME)).default_mode == "automatic"
@@ -304,7 +304,7 @@ async def test_a_conversation_that_was_kept_before_there_was_a_default_goes_on_a
     home: Path, tmp_path: Path
 ) -> None:
     settings = {"working_directory": str(tmp_path)}
-    async with chatting(home, [[RUN], "Done."], settings=settings) as chat:
+    async with open_chat(home, [[RUN], "Done."], settings=settings) as chat:
         conversation = chat.id
     with closing(sqlite3.connect(home / "pilothouse.db")) as kept, kept:
         [[text]] = kept.execute("SELECT settings FROM conversations").fetchall()
@@ -312,7 +312,7 @@ async def test_a_conversation_that_was_kept_before_there_was_a_default_goes_on_a
         # As it was written before there were modes at all.
         older = {name: value for name, value in json.loads(text).items() if name not in ("mode", "modeSince")}
         kept.execute("UPDATE conversations SET settings = ?", (json.dumps(older, separators=(",", ":")),))
-    async with chatting(home, [[RUN], "Done."], settings=settings) as chat:
+    async with open_chat(home, [[RUN], "Done."], settings=settings) as chat:
         chat.id = conversation
         assert (await chat.snapshot()).conversation.settings.mode == "ask"
         assert (await chat.say()).status == "waiting"
@@ -320,9 +320,9 @@ async def test_a_conversation_that_was_kept_before_there_was_a_default_goes_on_a
 
 async def test_a_mode_that_ended_by_itself_asks_also_where_the_default_would_not(home: Path, tmp_path: Path) -> None:
     settings = {"working_directory": str(tmp_path), "mode": "auto_approve"}
-    async with chatting(home, [[RUN], "Done."], settings=settings) as chat:
+    async with open_chat(home, [[RUN], "Done."], settings=settings) as chat:
         conversation = chat.id
-    async with chatting(home, [[RUN], "Done."], settings=settings) as chat:
+    async with open_chat(home, [[RUN], "Done."], settings=settings) as chat:
         chat.id = conversation
         assert (await chat.say()).status == "waiting"
         kept = await chat.host.executor._parts.records.conversation(ME, chat.id)
@@ -335,7 +335,7 @@ async def test_a_mode_that_ended_by_itself_asks_also_where_the_default_would_not
 @pytest.mark.case("FWK-15")
 async def test_an_unattended_run_stops_with_a_question_that_waits(home: Path) -> None:
     tool = writer()
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, tool)
         run = await chat.say(unattended=True)
         assert run.status == "waiting"
@@ -346,34 +346,32 @@ async def test_an_unattended_run_stops_with_a_question_that_waits(home: Path) ->
 
 
 @pytest.mark.case("FWK-15")
-def test_a_command_without_a_terminal_ends_with_3_and_says_what_was_needed(home: Path, tmp_path: Path) -> None:
+def test_a_command_without_a_terminal_ends_with_3_and_says_what_was_needed(
+    home: Path, tmp_path: Path, work: Path
+) -> None:
     made = {"operation": "create_file", "filePath": "notes.md", "content": "Hello"}
     turns = [[{"call": "file_operations", "arguments": made}], "Done."]
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"turns": turns}))
-    folder = tmp_path / "project"
-    folder.mkdir()
-    asked = pilothouse(home, "run", "go", "--model", f"scripted:{script}", "--folder", str(folder), "--mode", "ask")
+    asked = pilothouse(home, "run", "go", "--model", f"scripted:{script}", "--folder", str(work), "--mode", "ask")
     assert asked.code == 3, asked.err
     for part in ("Creating", "notes.md", "asked by the rule “writes”", "pilothouse answer", "Deny"):
         assert part in asked.err
-    assert not (folder / "notes.md").exists()
+    assert not (work / "notes.md").exists()
     command = next(line for line in asked.err.splitlines() if line.endswith("Allow once")).split()
     done = pilothouse(home, *command[1:4])
-    assert (done.code, (folder / "notes.md").read_text()) == (0, "Hello")
+    assert (done.code, (work / "notes.md").read_text()) == (0, "Hello")
 
 
 def test_a_command_without_a_terminal_does_in_its_folder_what_can_be_undone_and_says_first_what_cannot(
-    home: Path, tmp_path: Path
+    home: Path, tmp_path: Path, work: Path
 ) -> None:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    with (folder / "data.bin").open("wb") as file:
+    with (work / "data.bin").open("wb") as file:
         file.truncate(limits.FILE_EDIT_BYTES + 1)
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"turns": [[RUN], "Done."]}))
-    done = pilothouse(home, "run", "go", "--model", f"scripted:{script}", "--folder", str(folder))
-    assert (done.code, (folder / "made").exists()) == (0, True)
+    done = pilothouse(home, "run", "go", "--model", f"scripted:{script}", "--folder", str(work))
+    assert (done.code, (work / "made").exists()) == (0, True)
     told = "What commands change here can be undone, but not in data.bin (16.0 MB)."
     assert told in done.err
 

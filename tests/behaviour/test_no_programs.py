@@ -14,15 +14,15 @@ from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.servers import ConsentGiven, ServerInput
 from pilothouse.wiring import OpenHost, open_host
 from tests.behaviour.test_command_changes import command
-from tests.support.chatting import Chat
+from tests.support.chats import Chat
 from tests.support.mcp_servers import scripted
-from tests.support.replicas import give_key
+from tests.support.replicas import set_master_key
 from tests.support.waiting import eventually
 
 
 @pytest.fixture
 async def page(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenHost]:
-    give_key(monkeypatch, tmp_path)
+    set_master_key(monkeypatch, tmp_path)
     async with open_host(tmp_path / "page", postgres_url, role="web") as host:
         yield host
 

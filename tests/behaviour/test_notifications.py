@@ -13,7 +13,7 @@ from pilothouse.types.host import ListChange
 from pilothouse.types.json import JsonObject
 from pilothouse.types.notifications import Notification
 from pilothouse.types.ports import CallContext, CallFeedback, Part, ToolError, ToolOutput
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
 from tests.support.tools import ToolOf, give_tools
 
 ASKS = [
@@ -31,7 +31,7 @@ def listening(chat: Chat) -> list[Notification]:
 
 @pytest.mark.case("OBS-03", "OBS-04", "OBS-05")
 async def test_a_question_and_its_answer_are_told_with_all_that_one_must_know(home: Path) -> None:
-    async with chatting(home, ASKS) as chat:
+    async with open_chat(home, ASKS) as chat:
         heard = listening(chat)
         run = await chat.say()
         [question] = await chat.items("question")
@@ -64,7 +64,7 @@ async def test_progress_errors_and_images_are_told(home: Path) -> None:
     async def fails(arguments: JsonObject, context: CallContext) -> ToolOutput:
         return ToolOutput(text="No paint.", error=ToolError("EXECUTION_FAILED", "No paint."))
 
-    async with chatting(
+    async with open_chat(
         home, [[{"call": "paint", "arguments": {}}, {"call": "dry", "arguments": {}}], "Done."]
     ) as chat:
         paint = ToolOf("paint")
@@ -88,7 +88,7 @@ async def test_progress_is_told_while_a_call_works(home: Path) -> None:
         await asyncio.wait_for(told.wait(), PATIENCE / 2)
         return ToolOutput(text="Painted.")
 
-    async with chatting(home, [[{"call": "paint", "arguments": {}}], "Done."]) as chat:
+    async with open_chat(home, [[{"call": "paint", "arguments": {}}], "Done."]) as chat:
         paint = ToolOf("paint")
         paint.reporting = works
         give_tools(chat.host, paint)
@@ -108,7 +108,7 @@ async def test_an_observer_that_fails_or_left_disturbs_nobody(home: Path) -> Non
     def fails(news: Notification) -> None:
         raise RuntimeError("I am broken")
 
-    async with chatting(home, ASKS, at_rest=False) as chat:
+    async with open_chat(home, ASKS, at_rest=False) as chat:
         chat.api.notifications.subscribe(fails)
         heard = listening(chat)
         left: list[Notification] = []
@@ -121,7 +121,7 @@ async def test_an_observer_that_fails_or_left_disturbs_nobody(home: Path) -> Non
 @pytest.mark.case("OBS-04")
 async def test_every_page_of_the_owner_hears_that_something_is_asked_anywhere(home: Path) -> None:
     async with (
-        chatting(home, ASKS) as chat,
+        open_chat(home, ASKS) as chat,
         aclosing(chat.api.list_changes(ME)) as mine,
         aclosing(chat.api.list_changes("someone")) as theirs,
     ):

@@ -16,10 +16,10 @@ from pilothouse.types.api import NewConversation
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.selection import Selection
 from pilothouse.types.servers import ConsentGiven, ServerInput
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.mcp_servers import SCRIPTED
 from tests.support.waiting import eventually
 
-SERVER = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 WISHED = ["file_operations", "scripted__echo", "scripted.echo", "magic"]
 NO_PERMISSION = "There is no operation file_operations.create_file that permission can be asked for."
 LEAVE = {"prompt": "May I?", "authorize_operation": "file_operations.create_file"}
@@ -48,9 +48,9 @@ async def test_conversations_side_by_side_are_each_told_of_their_own_tools(home:
     go, folder = tmp_path / "go", tmp_path / "project"
     folder.mkdir()
     few = Selection(servers=(), built_in=("think", "user_collaboration"))
-    async with chatting(home, thinking_then_asking(go), settings={"working_directory": str(folder)}) as rich:
+    async with open_chat(home, thinking_then_asking(go), settings={"working_directory": str(folder)}) as rich:
         added = await rich.api.servers.add(
-            ME, ServerInput(name="Scripted", command=sys.executable, args=(str(SERVER),))
+            ME, ServerInput(name="Scripted", command=sys.executable, args=(str(SCRIPTED),))
         )
         assert added.consent is not None
         await rich.api.servers.consent(ME, added.id, ConsentGiven(fingerprint=added.consent.fingerprint))

@@ -22,13 +22,14 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.servers import ConsentGiven, ServerInput, ToolTry
 from pilothouse.types.sign_ins import SignInAnswer, SignInStart
 from pilothouse.wiring import OpenHost, open_host
-from tests.support.chatting import ME, chatting
+from tests.behaviour.sign_in_host import BACK, follow_sign_in
+from tests.behaviour.two_replicas import Replicas, end_listeners, everything_in, listeners, open_replicas
+from tests.support.chats import ME, open_chat
 from tests.support.fake_issuer import OneTool
-from tests.support.replicas import KEY, Replicas, deafen, everything_in, give_key, hear_nothing, listening, replicas
-from tests.support.signing_in import signing_in
+from tests.support.replicas import KEY, set_master_key, stop_settings_watch
+from tests.support.sign_ins import open_sign_in
 from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import eventually
-from tests.support.wired_sign_in import BACK, browsed
 
 READ = "files__read"
 DENIED = Rule(id="no-files", verdict="deny", pattern=Pattern(tool="files.read"), note="Not these.")
@@ -37,9 +38,17 @@ SECRET = "sk-a-key-that-nobody-may-read-4711"
 
 @pytest.fixture
 async def both(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Replicas]:
-    give_key(monkeypatch, tmp_path)
-    async with replicas(tmp_path, postgres_url) as made:
+    set_master_key(monkeypatch, tmp_path)
+    async with open_replicas(tmp_path, postgres_url) as made:
         yield made
+
+
+@pytest.fixture
+def deaf_url(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The database of processes that have one key and hear nothing of each other."""
+    set_master_key(monkeypatch, tmp_path)
+    stop_settings_watch(monkeypatch)
+    return postgres_url
 
 
 def a_model(**more: Any) -> ModelInput:
@@ -55,16 +64,12 @@ async def key_at(host: OpenHost, model_id: str) -> str:
     return await asyncio.to_thread(models.key_for, config)
 
 
-async def test_a_rule_given_at_one_replica_refuses_a_call_at_another_at_once(
-    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    give_key(monkeypatch, tmp_path)
-    hear_nothing(monkeypatch)
+async def test_a_rule_given_at_one_replica_refuses_a_call_at_another_at_once(tmp_path: Path, deaf_url: str) -> None:
     tool = ToolOf(READ, server="Files")
     turns = [[{"call": READ, "arguments": {}}], "Done."] * 2
     async with (
-        open_host(tmp_path / "a", postgres_url) as a,
-        chatting(tmp_path / "b", turns, database_url=postgres_url, settings={"mode": "auto_approve"}) as chat,
+        open_host(tmp_path / "a", deaf_url) as a,
+        open_chat(tmp_path / "b", turns, database_url=deaf_url, settings={"mode": "auto_approve"}) as chat,
     ):
         give_tools(chat.host, tool)
         await chat.say()
@@ -76,16 +81,12 @@ async def test_a_rule_given_at_one_replica_refuses_a_call_at_another_at_once(
         assert "A rule of yours forbids it" in call.text
 
 
-async def test_what_was_allowed_before_the_rule_came_is_refused_too(
-    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    give_key(monkeypatch, tmp_path)
-    hear_nothing(monkeypatch)
+async def test_what_was_allowed_before_the_rule_came_is_refused_too(tmp_path: Path, deaf_url: str) -> None:
     tool = ToolOf(READ, server="Files")
     turns = [[{"call": READ, "arguments": {}}], "Done."]
     async with (
-        open_host(tmp_path / "a", postgres_url) as a,
-        chatting(tmp_path / "b", turns, database_url=postgres_url) as chat,
+        open_host(tmp_path / "a", deaf_url) as a,
+        open_chat(tmp_path / "b", turns, database_url=deaf_url) as chat,
     ):
         give_tools(chat.host, tool)
         run = await chat.say()
@@ -168,37 +169,37 @@ async def changed_at_a_known_at_b(both: Replicas) -> None:
 async def test_who_could_not_hear_for_a_moment_looks_when_it_can_again(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give_key(monkeypatch, tmp_path)
+    set_master_key(monkeypatch, tmp_path)
     # Only what is heard counts.
     monkeypatch.setattr(limits, "SETTINGS_LOOK", 600.0)
-    async with replicas(tmp_path, postgres_url) as both:
+    async with open_replicas(tmp_path, postgres_url) as both:
 
         async def both_listen() -> bool:
-            return await asyncio.to_thread(listening, postgres_url) == 2
+            return await asyncio.to_thread(listeners, postgres_url) == 2
 
         await eventually(both_listen, "both to listen")
-        assert await asyncio.to_thread(deafen, postgres_url) == 2
+        assert await asyncio.to_thread(end_listeners, postgres_url) == 2
         await changed_at_a_known_at_b(both)
 
 
 async def test_who_hears_nothing_at_all_looks_once_a_second(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give_key(monkeypatch, tmp_path)
+    set_master_key(monkeypatch, tmp_path)
 
     async def never(_self: object) -> None:
         await asyncio.Event().wait()
 
     monkeypatch.setattr("pilothouse.store.shared_watch.SharedWatch._listen", never)
-    async with replicas(tmp_path, postgres_url) as both:
+    async with open_replicas(tmp_path, postgres_url) as both:
         await changed_at_a_known_at_b(both)
 
 
 async def test_a_sign_in_begun_at_one_ends_at_the_other(both: Replicas) -> None:
-    async with signing_in(OneTool) as setting:
+    async with open_sign_in(OneTool) as setting:
         await both.a.api.servers.add(ME, ServerInput(name="One", command_line=setting.resource.mcp))
         begun = await both.a.api.servers.begin_sign_in(ME, "One", SignInStart(redirect_uri=BACK))
-        answer = SignInAnswer(address=await browsed(begun.url))
+        answer = SignInAnswer(address=await follow_sign_in(begun.url))
         server = await both.b.api.servers.finish_sign_in(ME, answer)
         assert server.name == "One"
         for host in (both.a, both.b):
@@ -213,10 +214,10 @@ async def test_a_sign_in_begun_at_one_ends_at_the_other(both: Replicas) -> None:
 
 
 async def test_tokens_that_ran_out_at_both_at_once_are_renewed_once(both: Replicas) -> None:
-    async with signing_in(OneTool) as setting:
+    async with open_sign_in(OneTool) as setting:
         await both.a.api.servers.add(ME, ServerInput(name="One", command_line=setting.resource.mcp))
         begun = await both.a.api.servers.begin_sign_in(ME, "One", SignInStart(redirect_uri=BACK))
-        await both.a.api.servers.finish_sign_in(ME, SignInAnswer(address=await browsed(begun.url)))
+        await both.a.api.servers.finish_sign_in(ME, SignInAnswer(address=await follow_sign_in(begun.url)))
 
         async def look(host: OpenHost) -> str:
             return (await host.api.servers.try_tool(ME, ToolTry(server_id="One", tool="look"))).text
@@ -246,10 +247,10 @@ async def test_neither_a_secret_nor_the_master_key_is_in_the_database(both: Repl
 async def test_a_replica_with_another_master_key_says_what_to_do(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give_key(monkeypatch, tmp_path)
+    set_master_key(monkeypatch, tmp_path)
     async with open_host(tmp_path / "a", postgres_url) as a:
         await a.api.models.add(ME, a_model(api_key=SECRET))
-    file = give_key(monkeypatch, tmp_path, "quite another master key of enough bytes")
+    file = set_master_key(monkeypatch, tmp_path, "quite another master key of enough bytes")
     with pytest.raises(PilothouseError) as caught:
         async with open_host(tmp_path / "b", postgres_url):
             raise AssertionError("it was opened")
@@ -265,10 +266,10 @@ async def test_the_first_replica_brings_its_files_and_secrets_and_no_other_does(
     for name in ("a", "b"):
         async with open_host(tmp_path / name) as host:
             await host.api.models.add(ME, a_model(id=f"of-{name}", api_key=f"{SECRET}-{name}"))
-    give_key(monkeypatch, tmp_path)
+    set_master_key(monkeypatch, tmp_path)
     # The folder's own key opens what was kept there.
     (tmp_path / "the-master-key").write_bytes((tmp_path / "a" / "secrets" / "master.key").read_bytes())
-    async with replicas(tmp_path, postgres_url) as both:
+    async with open_replicas(tmp_path, postgres_url) as both:
         for host in (both.a, both.b):
             names = {model.id for model in (await host.api.models.list(ME)).models}
             assert "of-a" in names
@@ -281,7 +282,7 @@ async def test_the_first_replica_brings_its_files_and_secrets_and_no_other_does(
 async def test_a_broken_file_is_not_taken_over_in_silence(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give_key(monkeypatch, tmp_path)
+    set_master_key(monkeypatch, tmp_path)
     (tmp_path / "a").mkdir(mode=0o700)
     (tmp_path / "a" / "policy.json").write_text('{"rules": [')
     with pytest.raises(PilothouseError, match="cannot be taken over into the database: line 1 of"):

@@ -17,8 +17,8 @@ from pilothouse.wiring import OpenHost, open_host
 from pilothouse.wiring.backups import back_up, restore
 from pilothouse.wiring.offline import change_retention, retention_now
 from pilothouse.wiring.settings_files import export_settings, import_settings
-from tests.support.chatting import ME
-from tests.support.replicas import give_key
+from tests.support.chats import ME
+from tests.support.replicas import set_master_key
 from tests.support.waiting import eventually
 
 DENIED = Rule(id="no-files", verdict="deny", pattern=Pattern(tool="files.read"))
@@ -26,7 +26,7 @@ DENIED = Rule(id="no-files", verdict="deny", pattern=Pattern(tool="files.read"))
 
 @pytest.fixture(autouse=True)
 def one_database(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    give_key(monkeypatch, tmp_path)
+    set_master_key(monkeypatch, tmp_path)
     monkeypatch.setenv("PILOTHOUSE_DATABASE_URL", postgres_url)
     monkeypatch.setenv("PILOTHOUSE_HOME", str(tmp_path / "a"))
 

@@ -13,16 +13,16 @@ from pilothouse.types.api import NewConversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.paging import Page, whole
 from pilothouse.wiring.host import open_host
-from tests.support.chatting import ME, chatting
+from tests.support.chats import ME, open_chat
 from tests.support.commands import pilothouse, server
-from tests.support.master_keys import master_key
+from tests.support.replicas import set_master_key
 from tests.support.waiting import eventually
 
 SLOW = [{"text": "word " * 200, "pieces": 5, "every": 0.05}]
 
 
 async def test_runs_are_listed_by_their_state_with_where_they_are_and_who_works_on_them(home: Path) -> None:
-    async with chatting(home, [["Hello."], SLOW]) as chat:
+    async with open_chat(home, [["Hello."], SLOW]) as chat:
         done = await chat.say("first words")
         working = await chat.send("second")
         await chat.until_streaming("word")
@@ -41,7 +41,7 @@ async def test_runs_are_listed_by_their_state_with_where_they_are_and_who_works_
 
 
 async def test_a_list_of_runs_comes_in_pages_and_nothing_is_left_out(home: Path) -> None:
-    async with chatting(home, ["Hello."]) as chat:
+    async with open_chat(home, ["Hello."]) as chat:
         made = [(await chat.say(f"message {n}")).id for n in range(5)]
         first = await chat.api.operations.runs(ME, "completed", Page(2))
         assert [run.id for run in first.runs] == [made[4], made[3]]
@@ -51,7 +51,7 @@ async def test_a_list_of_runs_comes_in_pages_and_nothing_is_left_out(home: Path)
 
 
 async def test_nobody_is_told_of_the_runs_and_processes_of_another(home: Path) -> None:
-    async with chatting(home, ["Hello."]) as chat:
+    async with open_chat(home, ["Hello."]) as chat:
         await chat.say()
         assert (await chat.api.operations.runs("someone else", "completed")).runs == ()
         with pytest.raises(PilothouseError) as refused:
@@ -60,7 +60,7 @@ async def test_nobody_is_told_of_the_runs_and_processes_of_another(home: Path) -
 
 
 async def test_runs_of_a_conversation_in_the_bin_are_not_listed(home: Path) -> None:
-    async with chatting(home, ["Hello."]) as chat:
+    async with open_chat(home, ["Hello."]) as chat:
         await chat.say()
         await chat.api.conversations.delete(ME, chat.id)
         assert (await chat.api.operations.runs(ME, "completed")).runs == ()
@@ -75,7 +75,7 @@ async def test_a_state_that_there_is_not_is_told_with_those_that_there_are(home:
 
 
 async def test_a_process_that_is_alone_tells_of_itself(home: Path) -> None:
-    async with chatting(home, [SLOW]) as chat:
+    async with open_chat(home, [SLOW]) as chat:
         sent = await chat.send()
         await chat.until_streaming("word")
         found = await chat.api.operations.processes(ME)
@@ -90,7 +90,7 @@ async def test_a_process_that_is_alone_tells_of_itself(home: Path) -> None:
 async def test_several_processes_tell_of_each_other(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PILOTHOUSE_MASTER_KEY_FILE", str(master_key(tmp_path)))
+    set_master_key(monkeypatch, tmp_path)
     async with (
         open_host(tmp_path / "web", postgres_url, role="web") as web,
         open_host(tmp_path / "worker", postgres_url, role="worker", slots=3),

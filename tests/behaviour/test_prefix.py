@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pilothouse.types.api import ConversationPatch, ModelInput
-from tests.support.chatting import ME, chatting
-from tests.support.extending import check_extends, parts
+from tests.support.chats import ME, open_chat
+from tests.support.request_prefix import check_extends, parts
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.wire_writers import WIRES, Call, Say, Text, Thought, Wire
 
@@ -35,7 +35,7 @@ def replies(first: int) -> list[Reply]:
 
 async def requests_of(home: Path, wire: Wire) -> list[Received]:
     """Have two messages answered in fifteen rounds each, and return what the model was sent."""
-    async with Endpoint() as endpoint, chatting(home, settings={"thinking": True}) as chat:
+    async with Endpoint() as endpoint, open_chat(home, settings={"thinking": True}) as chat:
         fields = {"base_url": endpoint.url, "context_window": 1_000_000, "supports_thinking": True}
         await chat.use(ModelInput(name="m", id="m", provider=wire, model="m", **fields))  # type: ignore[arg-type]
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))

@@ -16,8 +16,9 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.prompts import PromptInput, PromptValues
 from pilothouse.types.topics import TopicInput
 from tests.behaviour.test_todos import with_model
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.extending import check_extends
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.request_prefix import check_extends
+from tests.support.sampling import first_and_some
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.wire_writers import WIRES, Say, Text, Wire
 
@@ -49,7 +50,7 @@ def talks(times: int) -> list[Reply]:
 
 @pytest.mark.case("CHT-16")
 async def test_a_chosen_prompt_is_the_system_prompt_with_its_variables_filled_in(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         file_of(home, "prompts", "pirate").write_text(PIRATE)
         await with_model(chat, endpoint, "openai-compatible")
         endpoint.answer(*talks(1))
@@ -66,7 +67,7 @@ async def test_a_chosen_prompt_is_the_system_prompt_with_its_variables_filled_in
 
 @pytest.mark.case("CHT-16")
 async def test_a_prompt_s_file_that_changes_later_changes_no_conversation(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         path = file_of(home, "prompts", "pirate")
         path.write_text(PIRATE)
         await with_model(chat, endpoint, "openai-compatible")
@@ -88,7 +89,7 @@ async def test_a_prompt_s_file_that_changes_later_changes_no_conversation(home: 
 
 @pytest.mark.case("CHT-16")
 async def test_what_a_prompt_knows_by_itself_is_filled_in_until_something_was_said(home: Path, tmp_path: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         said = "{{date}} {{folder=no folder}} {{topic=no topic}} {{model}}"
         await chat.api.prompts.put(ME, "facts", PromptInput(text=said, title="Facts"))
         settings = (await change(chat, prompt="facts")).settings
@@ -104,7 +105,7 @@ async def test_what_a_prompt_knows_by_itself_is_filled_in_until_something_was_sa
 
 @pytest.mark.case("CHT-16")
 async def test_one_s_own_words_take_the_place_of_a_prompt(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         file_of(home, "prompts", "pirate").write_text(PIRATE)
         await change(chat, prompt="pirate", prompt_values={"name": "Anne"})
         own = await change(chat, system_prompt="My own words.")
@@ -113,7 +114,7 @@ async def test_one_s_own_words_take_the_place_of_a_prompt(home: Path) -> None:
 
 @pytest.mark.case("CHT-16")
 async def test_what_cannot_be_chosen_is_refused_in_a_sentence(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         file_of(home, "prompts", "pirate").write_text(PIRATE)
         missing = await refused(change(chat, prompt="pirate"))
         assert missing.message == "The prompt “pirate” needs a value for: name."
@@ -137,9 +138,9 @@ async def test_what_cannot_be_chosen_is_refused_in_a_sentence(home: Path) -> Non
 
 
 @pytest.mark.case("REM-05", "CHT-16")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", first_and_some(WIRES))
 async def test_mini_prompts_are_said_with_every_message_and_nothing_is_rewritten(home: Path, wire: Wire) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         path = file_of(home, "mini-prompts", "rhyme")
         path.write_text("---\ntitle: Rhyme\n---\nAnswer in rhymes.")
         await with_model(chat, endpoint, wire)
@@ -166,7 +167,7 @@ async def test_mini_prompts_are_said_with_every_message_and_nothing_is_rewritten
 
 @pytest.mark.case("REM-05")
 async def test_a_conversation_without_mini_prompts_is_reminded_of_none(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         await chat.say()
         await chat.say()
         assert {item.kind for item in await chat.items()} == {"user_message", "response"}
@@ -174,7 +175,7 @@ async def test_a_conversation_without_mini_prompts_is_reminded_of_none(home: Pat
 
 @pytest.mark.case("REM-05")
 async def test_a_mini_prompt_that_is_gone_hinders_nothing(home: Path) -> None:
-    async with chatting(home, ["One.", "Two.", "Three."]) as chat:
+    async with open_chat(home, ["One.", "Two.", "Three."]) as chat:
         path = file_of(home, "mini-prompts", "rhyme")
         path.write_text("Answer in rhymes.")
         await change(chat, mini_prompts=("rhyme", "concise"))
@@ -192,7 +193,7 @@ async def test_a_mini_prompt_that_is_gone_hinders_nothing(home: Path) -> None:
 
 @pytest.mark.case("CHT-16")
 async def test_a_profile_s_prompt_is_taken_and_one_that_is_gone_is_left_out(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         path = file_of(home, "prompts", "parrot")
         path.write_text("You are a parrot.")
         from pilothouse.types.api import ConfigPatch
@@ -213,7 +214,7 @@ async def test_a_profile_s_prompt_is_taken_and_one_that_is_gone_is_left_out(home
 
 @pytest.mark.case("CHT-16")
 async def test_prompts_are_written_listed_filled_in_and_deleted(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         api = chat.api.prompts
         made = await api.put(ME, "pirate", PromptInput(text="I am {{name}}.", title="Pirate", description="Speaks."))
         path = home / "prompts" / "pirate.md"
@@ -234,7 +235,7 @@ async def test_prompts_are_written_listed_filled_in_and_deleted(home: Path) -> N
 
 @pytest.mark.case("CHT-16")
 async def test_a_built_in_mini_prompt_can_be_rewritten_and_had_back(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         api = chat.api.mini_prompts
         names = {each.name for each in (await api.list(ME)).prompts}
         assert names == {"ask-first", "cite-sources", "concise", "explain-steps", "plain-language"}

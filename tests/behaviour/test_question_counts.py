@@ -17,7 +17,7 @@ from pilothouse.types.item_data import CallData
 from pilothouse.types.items import is_a
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.repositories import make_repository
 from tests.support.tools import ToolOf, add_tools
 from tests.support.waiting import eventually
@@ -221,13 +221,14 @@ async def doing(home: Path, project: Path, task: Task, mode: ChosenMode) -> Asyn
     """Open a conversation in which an agent will do the task."""
     settings = {"working_directory": str(project), "mode": mode}
     turns = json.loads(json.dumps([*task.turns, "Done."]).replace(BESIDE, str(project.parent / "beside.txt")))
-    async with chatting(home, turns, settings=settings) as chat:
+    async with open_chat(home, turns, settings=settings) as chat:
         add_tools(chat.host, *task.servers)
         for server in task.servers:
             server.calls.clear()
         yield chat
 
 
+@pytest.mark.sampled(always=("what one server told goes to another, twice-default",), share=0.25)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("task", [task for task in TASKS if task.sends], ids=lambda task: task.name)
 async def test_of_what_is_denied_nothing_was_sent(home: Path, project: Path, task: Task, mode: ChosenMode) -> None:
@@ -243,6 +244,16 @@ async def test_of_what_is_denied_nothing_was_sent(home: Path, project: Path, tas
                 assert call.data.decision.verdict == "deny"
 
 
+@pytest.mark.sampled(
+    always=(
+        "a small coding task with a local server-auto_edit",
+        "the same with a remote one-default",
+        "mails and appointments, to and fro-auto_approve",
+        "a command with the network-sandboxed",
+        "writing next to the folder-ask",
+    ),
+    share=0.2,
+)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 async def test_a_person_is_asked_so_often_and_nothing_leaves_unasked(

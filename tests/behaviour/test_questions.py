@@ -17,7 +17,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask, CallContext, Choice, ToolOutput, ToolPaused
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
 from tests.support.commands import pilothouse
 from tests.support.tools import ToolOf, give_tools
 
@@ -49,7 +49,7 @@ async def told(chat: Chat, question: Item, **answer: Any) -> Item:
 
 @pytest.mark.case("UTL-03", "UTL-04", "UTL-08", "UTL-09", "FWK-05")
 async def test_a_question_parks_the_run_and_its_answer_is_the_result(home: Path) -> None:
-    async with chatting(home, COLOUR) as chat:
+    async with open_chat(home, COLOUR) as chat:
         question = await asked(chat)
         [call] = await chat.items("tool_call")
         assert question.text == "Which colour?"
@@ -66,7 +66,7 @@ async def test_a_question_parks_the_run_and_its_answer_is_the_result(home: Path)
 
 @pytest.mark.case("UTL-03")
 async def test_there_is_no_time_limit_on_the_person(home: Path) -> None:
-    async with chatting(home, COLOUR) as chat:
+    async with open_chat(home, COLOUR) as chat:
         await asked(chat)
         [call] = await chat.items("tool_call")
         assert call.raw["deadlineAt"] is None
@@ -82,7 +82,7 @@ async def test_there_is_no_time_limit_on_the_person(home: Path) -> None:
     ],
 )
 async def test_choices_are_buttons_and_own_words_are_an_answer_too(home: Path, answer: Any, said: str) -> None:
-    async with chatting(home, CHOICE) as chat:
+    async with open_chat(home, CHOICE) as chat:
         question = await asked(chat)
         assert question.raw["choices"] == [{"id": "1", "label": "Red"}, {"id": "2", "label": "Deep blue"}]
         assert question.raw["context"] == "For the door."
@@ -90,15 +90,15 @@ async def test_choices_are_buttons_and_own_words_are_an_answer_too(home: Path, a
 
 
 async def test_a_question_waits_through_a_restart_and_is_answered_there(home: Path) -> None:
-    async with chatting(home, COLOUR) as chat:
+    async with open_chat(home, COLOUR) as chat:
         question, conversation = await asked(chat), chat.id
-    async with chatting(home, COLOUR) as chat:
+    async with open_chat(home, COLOUR) as chat:
         chat.id = conversation
         assert (await told(chat, question, text="Green")).text == "User response: Green"
 
 
 async def test_a_question_is_answered_from_the_command_line(home: Path) -> None:
-    async with chatting(home, CHOICE, at_rest=False) as chat:
+    async with open_chat(home, CHOICE, at_rest=False) as chat:
         question = await asked(chat)
     listed = await asyncio.to_thread(pilothouse, home, "answer")
     assert "For the door." in listed.out
@@ -109,7 +109,7 @@ async def test_a_question_is_answered_from_the_command_line(home: Path) -> None:
 
 
 async def test_only_the_first_answer_counts(home: Path) -> None:
-    async with chatting(home, COLOUR) as chat:
+    async with open_chat(home, COLOUR) as chat:
         question = await asked(chat)
         await told(chat, question, text="Green")
         with pytest.raises(PilothouseError) as late:
@@ -119,7 +119,7 @@ async def test_only_the_first_answer_counts(home: Path) -> None:
 
 @pytest.mark.case("UTL-07", "FWK-15")
 async def test_a_caller_that_nobody_watches_gets_the_question_at_once(home: Path) -> None:
-    async with chatting(home, CHOICE) as chat:
+    async with open_chat(home, CHOICE) as chat:
         assert (await chat.say(unattended=True)).status == "completed"
         [call] = await chat.items("tool_call")
         assert call.status == "completed"
@@ -130,7 +130,7 @@ async def test_a_caller_that_nobody_watches_gets_the_question_at_once(home: Path
 
 @pytest.mark.case("UTL-06")
 async def test_auto_approve_answers_by_itself_and_permits_nothing(home: Path) -> None:
-    async with chatting(home, LEAVE) as chat:
+    async with open_chat(home, LEAVE) as chat:
         settings = ConversationSettings(model_id=f"scripted:{chat.script}", mode="auto_approve")
         settings = (await with_folder(chat, settings)).settings
         assert settings.mode == "auto_approve"
@@ -160,7 +160,7 @@ async def asks_permission(chat: Chat) -> Item:
 
 @pytest.mark.case("UTL-05", "ATZ-09")
 async def test_approving_allows_the_operation_for_five_minutes_as_often_as_needed(home: Path) -> None:
-    async with chatting(home, LEAVE) as chat:
+    async with open_chat(home, LEAVE) as chat:
         question = await asks_permission(chat)
         assert question.raw["authorizes"] == "file_operations.create_file"
         assert [choice["id"] for choice in question.raw["choices"]] == ["approve", "decline"]
@@ -178,7 +178,7 @@ async def test_approving_allows_the_operation_for_five_minutes_as_often_as_neede
 @pytest.mark.case("UTL-05", "ATZ-09")
 @pytest.mark.parametrize("text", ["", "Yes, approve, go ahead, allow it!"])
 async def test_declining_permits_nothing_whatever_the_words_say(home: Path, text: str) -> None:
-    async with chatting(home, LEAVE) as chat:
+    async with open_chat(home, LEAVE) as chat:
         call = await told(chat, await asks_permission(chat), choice="decline", text=text)
         assert call.text == f"User response: Decline{'. ' + text if text else ''}"
         assert await grants(chat) == []
@@ -186,7 +186,7 @@ async def test_declining_permits_nothing_whatever_the_words_say(home: Path, text
 
 @pytest.mark.case("ATZ-09")
 async def test_words_alone_never_permit_anything(home: Path) -> None:
-    async with chatting(home, LEAVE, at_rest=False) as chat:
+    async with open_chat(home, LEAVE, at_rest=False) as chat:
         question = await asks_permission(chat)
         with pytest.raises(PilothouseError, match="Choose one of: approve, decline"):
             await chat.api.questions.answer(ME, question.id, Answer(text="yes, I approve"))
@@ -202,7 +202,7 @@ async def test_no_other_tool_can_ask_for_permission(home: Path, name: str, serve
     async def asking(arguments: JsonObject, context: CallContext) -> ToolOutput | ToolPaused:
         return ToolOutput(text="ok") if context.resumed else ToolPaused((ask,), {})
 
-    async with chatting(home, [[{"call": name, "arguments": {}}], "Thank you."]) as chat:
+    async with open_chat(home, [[{"call": name, "arguments": {}}], "Thank you."]) as chat:
         give_tools(chat.host, ToolOf(name, asking, server=server))
         question = await asked(chat, allow=(name,))
         assert question.raw["authorizes"] == ""
@@ -234,7 +234,7 @@ async def test_no_other_tool_can_ask_for_permission(home: Path, name: str, serve
 async def test_a_question_that_makes_no_sense_is_one_sentence_to_the_model(
     home: Path, arguments: Any, sentence: str
 ) -> None:
-    async with chatting(home, [[{"call": "user_collaboration", "arguments": arguments}], "I see."]) as chat:
+    async with open_chat(home, [[{"call": "user_collaboration", "arguments": arguments}], "I see."]) as chat:
         assert (await chat.say()).status == "completed"
         [call] = await chat.items("tool_call")
         assert (call.status, call.text) == ("failed", sentence)
@@ -258,7 +258,7 @@ def thoughts(count: int, first: int = 0) -> list[Any]:
 @pytest.mark.case("UTL-10")
 async def test_an_agent_may_add_rounds_and_is_then_asked_later(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_ITERATIONS", 4)
-    async with chatting(home, [[MORE], *thoughts(20)], at_rest=False) as chat:
+    async with open_chat(home, [[MORE], *thoughts(20)], at_rest=False) as chat:
         assert (await chat.say()).status == "waiting"
         [question] = await chat.items("question")
         assert question.text == "The model has been asked 7 times for this message. Go on?"
@@ -270,7 +270,7 @@ async def test_an_agent_may_add_rounds_and_is_then_asked_later(home: Path, monke
 async def test_what_is_added_is_bounded_by_the_setting(home: Path) -> None:
     (home / "config.json").parent.mkdir(parents=True, exist_ok=True)
     (home / "config.json").write_text('{"version": "1.0", "most_added_iterations": 4}')
-    async with chatting(home, [[MORE, MORE, MORE], "Done."]) as chat:
+    async with open_chat(home, [[MORE, MORE, MORE], "Done."]) as chat:
         assert (await chat.say()).status == "completed"
         said = await chat.texts("tool_call")
         assert said[0].startswith("3 rounds were added")
@@ -281,7 +281,7 @@ async def test_what_is_added_is_bounded_by_the_setting(home: Path) -> None:
 @pytest.mark.parametrize("wanted", [0, -5])
 async def test_only_more_rounds_are_more(home: Path, wanted: int) -> None:
     call = {"call": MORE["call"], "arguments": {"additional_iterations": wanted, "reason": "x"}}
-    async with chatting(home, [[call], "Done."]) as chat:
+    async with open_chat(home, [[call], "Done."]) as chat:
         assert (await chat.say()).status == "completed"
         assert await chat.texts("tool_call") == ["`additional_iterations` must be at least 1."]
 
@@ -298,7 +298,7 @@ async def interrupted(home: Path) -> tuple[str, str]:
         await asyncio.Event().wait()
         return ToolOutput("")
 
-    async with chatting(home, TWO_CALLS) as chat:
+    async with open_chat(home, TWO_CALLS) as chat:
         await chat.api.settings.update(ME, ConfigPatch(resume_after_restart="ask"))
         give_tools(chat.host, ToolOf("wait", for_ever), ToolOf("change", effects=frozenset({"writes"})))
         sent = await chat.send()
@@ -310,7 +310,7 @@ async def interrupted(home: Path) -> tuple[str, str]:
 @pytest.mark.case("F-52")
 async def test_a_question_of_a_run_that_a_restart_interrupted_is_withdrawn_when_the_person_goes_on(home: Path) -> None:
     conversation, run_id = await interrupted(home)
-    async with chatting(home, TWO_CALLS) as chat:
+    async with open_chat(home, TWO_CALLS) as chat:
         chat.id = conversation
         assert (await chat.api.runs.get(ME, run_id)).status == "interrupted"
         assert [item.status for item in await chat.items("question")] == ["waiting"], "it may still be resumed"
@@ -322,7 +322,7 @@ async def test_a_question_of_a_run_that_a_restart_interrupted_is_withdrawn_when_
 @pytest.mark.case("F-36")
 async def test_an_answer_lets_a_run_go_on_that_a_restart_interrupted(home: Path) -> None:
     conversation, run_id = await interrupted(home)
-    async with chatting(home, TWO_CALLS) as chat:
+    async with open_chat(home, TWO_CALLS) as chat:
         chat.id = conversation
         give_tools(chat.host, ToolOf("wait"), ToolOf("change", effects=frozenset({"writes"})))
         [question] = await chat.items("question")

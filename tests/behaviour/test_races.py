@@ -15,12 +15,18 @@ from pilothouse.types.api import Answer
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.records import Briefing
 from pilothouse.types.runs import Run
-from tests.support.chatting import ME, Chat, chatting, rest
+from tests.support.chats import ME, Chat, open_chat, wait_for_runs
 from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import eventually
 
 LOOPING = [{"call": "think", "arguments": {"thoughts": "again"}}]
 QUICK = [{"text": "a b c d e f", "pieces": 2, "every": 0.002}]
+
+
+@pytest.fixture(autouse=True)
+def asks_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that makes a call again is asked about at once."""
+    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
 
 
 async def question_of(chat: Chat) -> str:
@@ -37,7 +43,7 @@ async def both(*acts: Coroutine[Any, Any, Run]) -> list[Run | PilothouseError]:
 
 @pytest.mark.case("F-53")
 async def test_cancel_and_completion_leave_one_consistent_end(home: Path) -> None:
-    async with chatting(home, [QUICK]) as chat:
+    async with open_chat(home, [QUICK]) as chat:
         for delay in range(14):
             sent = await chat.send("Go")
             await asyncio.sleep(0.002 * delay)
@@ -51,31 +57,29 @@ async def test_cancel_and_completion_leave_one_consistent_end(home: Path) -> Non
 
 
 @pytest.mark.case("F-53")
-async def test_a_question_is_answered_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
-    async with chatting(home, [LOOPING]) as chat:
+async def test_a_question_is_answered_once(home: Path) -> None:
+    async with open_chat(home, [LOOPING]) as chat:
         question = await question_of(chat)
         choices = ("stop", "continue", "stop")
         outcomes = await both(*(chat.api.questions.answer(ME, question, Answer(choice=choice)) for choice in choices))
         won = [index for index, outcome in enumerate(outcomes) if isinstance(outcome, Run)]
         assert [error.code for error in outcomes if isinstance(error, PilothouseError)] == ["conflict", "conflict"]
-        await rest(chat)
+        await wait_for_runs(chat)
         [first, *_] = await chat.items("question")
         assert [choices[index] for index in won] == [first.raw["answer"]["choice"]]
 
 
 @pytest.mark.case("F-53")
-async def test_an_answer_and_a_cancel_leave_one_consistent_end(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
+async def test_an_answer_and_a_cancel_leave_one_consistent_end(home: Path) -> None:
     orders: list[Callable[[Any, Any], tuple[Any, Any]]] = [lambda a, b: (a, b), lambda a, b: (b, a)]
     for order in orders:
-        async with chatting(home, [LOOPING]) as chat:
+        async with open_chat(home, [LOOPING]) as chat:
             question = await question_of(chat)
             run_id = (await chat.items("question"))[-1].run_id or ""
             await both(
                 *order(chat.api.questions.answer(ME, question, Answer(choice="stop")), chat.api.runs.cancel(ME, run_id))
             )
-            await rest(chat)
+            await wait_for_runs(chat)
             run = await chat.api.runs.get(ME, run_id)
             status = (await chat.items("question"))[0].status
             assert (run.status, status) in [
@@ -89,8 +93,7 @@ async def test_an_answer_and_a_cancel_leave_one_consistent_end(home: Path, monke
 async def test_an_answer_that_comes_before_the_run_is_parked_is_not_lost(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
-    async with chatting(home, [LOOPING]) as chat:
+    async with open_chat(home, [LOOPING]) as chat:
         records = chat.api._records
         held, go = asyncio.Event(), asyncio.Event()
         settle = records.settle_run
@@ -114,7 +117,7 @@ async def test_an_answer_that_comes_before_the_run_is_parked_is_not_lost(
 
 @pytest.mark.case("F-53", "F-52")
 async def test_a_cancel_that_comes_right_after_the_claim_is_heeded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with chatting(home, [[{"text": "x", "pieces": 1}, {"wait": 60}]]) as chat:
+    async with open_chat(home, [[{"text": "x", "pieces": 1}, {"wait": 60}]]) as chat:
         records = chat.api._records
         claim = records.claim_next
 
@@ -132,8 +135,7 @@ async def test_a_cancel_that_comes_right_after_the_claim_is_heeded(home: Path, m
 async def test_an_answer_is_taken_up_while_the_run_that_asked_has_not_heard_that_it_is_parked(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
-    async with chatting(home, [LOOPING]) as chat:
+    async with open_chat(home, [LOOPING]) as chat:
         records = chat.api._records
         settle = records.settle_run
         parked = asyncio.Event()
@@ -163,9 +165,8 @@ async def test_an_answer_is_taken_up_while_the_run_that_asked_has_not_heard_that
 async def test_what_was_queued_behind_a_run_begins_when_that_is_cancelled_in_the_moment_it_asks(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
     slow = [{"match": "Loop", "steps": [{"wait": 0.1}, *LOOPING]}, "Second."]
-    async with chatting(home, slow, role="once") as chat:
+    async with open_chat(home, slow, role="once") as chat:
         first, second = await chat.send("Loop"), await chat.send("And then?")
         assert (await chat.settled(first.run_id)).status == "waiting"
         records = chat.api._records
@@ -185,7 +186,7 @@ async def test_a_call_that_is_stopped_in_the_moment_its_run_goes_on_does_not_beg
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool = ToolOf("change", effects=frozenset({"writes"}))
-    async with chatting(home, [[{"call": "change", "arguments": {}}], "Done."]) as chat:
+    async with open_chat(home, [[{"call": "change", "arguments": {}}], "Done."]) as chat:
         give_tools(chat.host, tool)
         assert (await chat.say()).status == "waiting"
         [question], [call] = await chat.items("question"), await chat.items("tool_call")

@@ -22,7 +22,7 @@ from pilothouse.types.ports import CallContext, Part, ToolOutput, ToolRequest
 from pilothouse.types.selection import Selection
 from pilothouse.types.tool_names import READ_RESULT
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.tools import ToolOf, add_tools
 from tests.support.wire_writers import Call as Called
@@ -54,7 +54,7 @@ def settings(home: Path) -> dict[str, Any]:
 @asynccontextmanager
 async def looked(home: Path, text: str = LARGE) -> AsyncIterator[tuple[Chat, Call]]:
     """Open a chat whose model has called a server's tool that gave this, and give the call."""
-    async with chatting(home, CALL, settings=settings(home)) as chat:
+    async with open_chat(home, CALL, settings=settings(home)) as chat:
         add_tools(chat.host, of(text))
         assert (await chat.say(allow=("people.*",))).status == "completed"
         [call] = await chat.items("tool_call")
@@ -192,7 +192,7 @@ async def test_a_result_is_read_after_a_restart_and_so_is_one_of_an_earlier_vers
 
 
 async def test_a_model_is_told_which_results_were_cut_before_it_could_read_them(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home, CALL, settings=settings(home)) as chat:
+    async with Endpoint() as endpoint, open_chat(home, CALL, settings=settings(home)) as chat:
         add_tools(chat.host, of(LARGE))
         # As before there was anything to read with: no id in its text, and nothing of it in its data.
         run = await chat.say(allow=("people.*",), selection=Selection(built_in=("think",)))
@@ -219,7 +219,7 @@ async def test_of_more_pieces_than_are_kept_one_by_one_every_word_can_be_read(ho
     async def given(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
         return ToolOutput(text="\n\n".join(part.text for part in words), parts=tuple(words))
 
-    async with chatting(home, CALL, settings=settings(home)) as chat:
+    async with open_chat(home, CALL, settings=settings(home)) as chat:
         add_tools(chat.host, ToolOf("look", given, server="people"))
         await chat.say(allow=("people.*",))
         [call] = await chat.items("tool_call")

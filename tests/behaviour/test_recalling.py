@@ -20,11 +20,11 @@ from pilothouse.types.meaning import Near, WordsOnly
 from pilothouse.types.ports import CallContext
 from pilothouse.types.scopes import Scope
 from pilothouse.types.tool_names import RECALL
-from tests.support.alike import WordGroups
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.tools import Silent
 from tests.support.wire_writers import Call, Say, Text
+from tests.support.word_groups import WordGroups
 
 WINDOW = 16_000
 CODE = "The code word is ZANZIBAR, said in the harbour at noon."
@@ -43,7 +43,7 @@ def recalls(number: int, **arguments: Any) -> Reply:
 @asynccontextmanager
 async def summed_up(home: Path) -> AsyncIterator[tuple[Chat, Endpoint]]:
     """Open a chat of which the first two answers are behind a summary."""
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         fields: dict[str, Any] = {"base_url": endpoint.url, "context_window": WINDOW}
         await chat.use(ModelInput(name="m", id="m", provider="openai-compatible", model="m", **fields))
         # Without a title the model would be asked for one in between.
@@ -131,7 +131,7 @@ async def test_what_cannot_be_recalled_is_said_in_one_sentence(home: Path, argum
 
 
 async def test_where_nothing_was_replaced_there_is_nothing_to_recall(home: Path) -> None:
-    async with chatting(home, [[{"call": RECALL, "arguments": {}}], "Oh."]) as chat:
+    async with open_chat(home, [[{"call": RECALL, "arguments": {}}], "Oh."]) as chat:
         assert (await chat.say()).status == "completed"
         [call] = await chat.items("tool_call")
         assert call.text == "Nothing of this conversation was replaced by a summary: all of it is here."

@@ -20,7 +20,7 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolError, ToolOutput
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
 from tests.support.tools import ToolOf, give_tools
 
 READ = "files__read"
@@ -67,7 +67,7 @@ async def fails(arguments: JsonObject, context: CallContext) -> ToolOutput:
 async def test_every_call_is_in_the_record_with_who_what_and_why_however_it_ended(home: Path) -> None:
     broken = ToolOf("files__write", fails, server="Files")
     turns = [[a_call(n=1)], [a_call(n=2)], [a_call("files__write", n=3)], [a_call(n=4)], [a_call("nothing")], "Done."]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         give_tools(chat.host, reader(), broken)
         await chat.say()
         assert await answered(chat, choice="allow") == "waiting"
@@ -97,7 +97,7 @@ async def test_every_call_is_in_the_record_with_who_what_and_why_however_it_ende
 
 @pytest.mark.case("LOG-01")
 async def test_a_report_has_no_more_calls_than_were_asked_for_the_newest_in_order(home: Path) -> None:
-    async with chatting(home, [[a_call(n=1)], [a_call(n=2)], [a_call(n=3)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], [a_call(n=2)], [a_call(n=3)], "Done."]) as chat:
         give_tools(chat.host, reader())
         await chat.say()
         for _ in range(3):
@@ -115,7 +115,7 @@ async def test_a_call_that_never_ended_and_one_whose_question_was_withdrawn_are_
         await asyncio.Event().wait()
         raise AssertionError
 
-    async with chatting(home, [[a_call(n=1)], [a_call(n=2)], "Never mind.", "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], [a_call(n=2)], "Never mind.", "Done."]) as chat:
         give_tools(chat.host, reader(action=hangs, timeout=0.05))
         await chat.say()
         assert await answered(chat, choice="allow") == "waiting"
@@ -129,7 +129,7 @@ async def test_a_call_that_never_ended_and_one_whose_question_was_withdrawn_are_
 
 @pytest.mark.case("LOG-01")
 async def test_whoever_edits_the_database_afterwards_is_found_out(home: Path) -> None:
-    async with chatting(home, [[a_call(path="a.txt")], "Done."]) as chat:
+    async with open_chat(home, [[a_call(path="a.txt")], "Done."]) as chat:
         give_tools(chat.host, reader())
         await chat.say()
         await answered(chat, choice="allow")
@@ -156,7 +156,7 @@ async def test_whoever_edits_the_database_afterwards_is_found_out(home: Path) ->
 @pytest.mark.case("ATZ-15", "AUTHZ-06")
 async def test_a_rule_lets_calls_pass_without_a_question_and_its_use_is_counted(home: Path) -> None:
     tool = reader()
-    async with chatting(home, [[a_call(n=1)], [a_call(n=2)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], [a_call(n=2)], "Done."]) as chat:
         give_tools(chat.host, tool)
         await chat.api.permissions.set_policy(ME, rules(a_rule("reads", "allow", tool="files.read")))
         assert (await chat.say()).status == "completed"
@@ -173,7 +173,7 @@ async def test_a_broken_file_of_rules_is_asked_about_and_told_to_every_page(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "FILE_WATCH", 0.02)
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, reader())
         await chat.api.permissions.set_policy(ME, rules(a_rule("reads", "allow", tool="files.read")))
         good = (home / "policy.json").read_text()
@@ -197,7 +197,7 @@ async def test_a_broken_file_of_rules_is_asked_about_and_told_to_every_page(
 async def test_a_file_of_rules_that_is_broken_from_the_start_is_told_too(home: Path) -> None:
     os.makedirs(home)
     (home / "policy.json").write_text(json.dumps({"rules": [{"id": "x"}]}))
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, reader())
         async with asyncio.timeout(PATIENCE), aclosing(chat.api.list_changes(ME)) as changes:
             frames = (frame async for frame in changes if isinstance(frame, NoticeFrame))
@@ -209,7 +209,7 @@ async def test_a_file_of_rules_that_is_broken_from_the_start_is_told_too(home: P
 async def test_a_permission_given_by_hand_is_used_once_and_can_be_withdrawn(home: Path) -> None:
     tool = reader()
     pattern = Pattern(tool="files.read")
-    async with chatting(home, [[a_call(n=1)], [a_call(n=2)], "Done.", [a_call(n=3)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], [a_call(n=2)], "Done.", [a_call(n=3)], "Done."]) as chat:
         give_tools(chat.host, tool)
         once = await chat.api.permissions.give_grant(
             ME, NewGrant(conversation_id=chat.id, pattern=pattern, duration="1h")
@@ -237,7 +237,7 @@ async def test_a_permission_given_by_hand_is_used_once_and_can_be_withdrawn(home
 
 
 async def test_what_waits_is_listed_over_all_conversations_until_it_is_answered(home: Path) -> None:
-    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+    async with open_chat(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, reader())
         await chat.say("Read it")
         (pending,) = (await chat.api.permissions.approvals(ME)).pending
@@ -248,7 +248,7 @@ async def test_what_waits_is_listed_over_all_conversations_until_it_is_answered(
 
 
 async def test_bad_input_is_told_in_one_sentence_and_nothing_is_kept(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         api = chat.api
         given = NewGrant(conversation_id=chat.id, pattern=Pattern(tool="files.read"), duration="soon")
         for wrong, code in (

@@ -17,9 +17,9 @@ from pilothouse.types.item_data import NoticeData, ResponseData
 from pilothouse.types.items import is_a
 from pilothouse.types.replays import ReplayWish
 from pilothouse.types.selection import Selection, ServerChoice
-from tests.support.chatting import ME, Chat, chatting, database_of, rest
-from tests.support.databases import connected
-from tests.support.replaying import add_server, another, carried_out, compared, echo, path_of, replayed
+from tests.support.chats import ME, Chat, database_of, open_chat, wait_for_runs
+from tests.support.databases import SQLITE_AND_POSTGRESQL, open_transaction
+from tests.support.replays import add_script, add_server, compare_runs, count_calls, echo, replay_run, run_items
 
 PLAN = [{"title": "Look around", "status": "in-progress"}, {"title": "Write it"}]
 FAR = ("far.*",)
@@ -35,16 +35,16 @@ class Replays:
         self.url = url
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=SQLITE_AND_POSTGRESQL)
 async def desk(request: pytest.FixtureRequest, home: Path, tmp_path: Path) -> AsyncIterator[Replays]:
-    url = request.getfixturevalue("prepared_postgres_url") if request.param == "postgresql" else None
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
     folder, record = tmp_path / "project", tmp_path / "record.jsonl"
     folder.mkdir()
     settings = {"working_directory": str(folder)}
-    async with chatting(home, ["Hello."], database_url=url, settings=settings) as chat:
+    async with open_chat(home, ["Hello."], database_url=url, settings=settings) as chat:
         await add_server(chat, record)
         yield Replays(chat, folder, record, url or database_of(home))
-        await rest(chat)
+        await wait_for_runs(chat)
 
 
 def create(name: str, content: str) -> dict[str, Any]:
@@ -69,21 +69,23 @@ async def test_no_tool_is_executed_and_the_model_gets_what_was_given_then(desk: 
     chat.write([[echo("one"), create("a.txt", "A")], [todo], "Done."])
     await chat.api.conversations.update(ME, chat.id, ConversationPatch(settings=await _with(chat, mode="auto_approve")))
     run = await chat.say(allow=FAR)
-    assert (run.status, carried_out(desk.record)) == ("completed", 1)
+    assert (run.status, count_calls(desk.record)) == ("completed", 1)
     (desk.folder / "a.txt").unlink()
     todos = await chat.api.todos.get(ME, chat.id)
-    before = await path_of(chat, run, "tool_call")
-    again = await replayed(chat, run.id, model_id=another(chat, [[echo("one"), create("a.txt", "A")], [todo], "Same."]))
+    before = await run_items(chat, run, "tool_call")
+    again = await replay_run(
+        chat, run.id, model_id=add_script(chat, [[echo("one"), create("a.txt", "A")], [todo], "Same."])
+    )
     assert (again.status, again.error) == ("completed", None)
-    calls = await path_of(chat, again, "tool_call")
+    calls = await run_items(chat, again, "tool_call")
     assert [(call.status, call.text) for call in calls] == [(call.status, call.text) for call in before]
     assert [call.raw["recorded"] for call in calls] == [call.id for call in before]
     assert all("executing" not in call.raw["phases"] for call in calls)
-    assert carried_out(desk.record) == 1
+    assert count_calls(desk.record) == 1
     assert not (desk.folder / "a.txt").exists()
     assert await chat.api.todos.get(ME, chat.id) == todos
     assert (await chat.api.changes.list(ME, again.id)).changes == ()
-    assert not await path_of(chat, again, "question")
+    assert not await run_items(chat, again, "question")
 
 
 async def _with(chat: Chat, **settings: Any) -> ConversationSettings:
@@ -95,18 +97,18 @@ async def test_a_call_that_was_not_recorded_stops_there_and_says_so(desk: Replay
     chat = desk.chat
     chat.write([[echo("one")], "Done."])
     run = await chat.say(allow=FAR)
-    again = await replayed(chat, run.id, model_id=another(chat, [[echo("one"), echo("two")], "Never."]))
+    again = await replay_run(chat, run.id, model_id=add_script(chat, [[echo("one"), echo("two")], "Never."]))
     assert again.error is not None
     assert (again.status, again.error.code) == ("failed", "not_recorded")
     words = 'The model called far.echo with {"text":"two"}. That was not recorded, so the replay stops here.'
     assert again.error.message == words
-    first, second = await path_of(chat, again, "tool_call")
+    first, second = await run_items(chat, again, "tool_call")
     assert (first.status, first.text) == ("completed", "one")
     assert (second.status, second.text, second.raw["error"]["code"]) == ("failed", words, "NOT_RECORDED")
-    assert carried_out(desk.record) == 1
+    assert count_calls(desk.record) == 1
     # The list does not say of the conversation that it failed.
     assert (await chat.snapshot()).conversation.activity == "completed"
-    assert len(await path_of(chat, again, "response")) == 1
+    assert len(await run_items(chat, again, "response")) == 1
     assert (await refused(chat.api.runs.resume(ME, again.id))).code == "conflict"
 
 
@@ -115,11 +117,11 @@ async def test_the_nth_call_gets_the_nth_result_and_then_the_last_again(desk: Re
     count = {"call": "far__count", "arguments": {}}
     chat.write([[count], [count], "Counted."])
     run = await chat.say(allow=FAR)
-    first, second = [call.text for call in await path_of(chat, run, "tool_call")]
+    first, second = [call.text for call in await run_items(chat, run, "tool_call")]
     assert first != second
-    again = await replayed(chat, run.id, model_id=another(chat, [[count, count], [count], "Counted."]))
-    assert [call.text for call in await path_of(chat, again, "tool_call")] == [first, second, second]
-    assert carried_out(desk.record) == 2
+    again = await replay_run(chat, run.id, model_id=add_script(chat, [[count, count], [count], "Counted."]))
+    assert [call.text for call in await run_items(chat, again, "tool_call")] == [first, second, second]
+    assert count_calls(desk.record) == 2
 
 
 async def test_arguments_are_the_same_whatever_their_order_and_however_a_number_is_written(desk: Replays) -> None:
@@ -127,12 +129,14 @@ async def test_arguments_are_the_same_whatever_their_order_and_however_a_number_
     chat.write([[{"call": "far__structured", "arguments": '{"b": [1, {"y": 2.0}], "a": "x"}'}], "Done."])
     run = await chat.say(allow=FAR)
     same = '{"a": "x", "b": [1.0, {"y": 2}]}'
-    again = await replayed(
-        chat, run.id, model_id=another(chat, [[{"call": "far__structured", "arguments": same}], "D"])
+    again = await replay_run(
+        chat, run.id, model_id=add_script(chat, [[{"call": "far__structured", "arguments": same}], "D"])
     )
     assert again.status == "completed"
     other = '{"a": "x", "b": [true, {"y": 2}]}'
-    third = await replayed(chat, run.id, model_id=another(chat, [[{"call": "far__structured", "arguments": other}]]))
+    third = await replay_run(
+        chat, run.id, model_id=add_script(chat, [[{"call": "far__structured", "arguments": other}]])
+    )
     assert third.error is not None
     assert third.error.code == "not_recorded"
 
@@ -148,15 +152,15 @@ async def test_what_failed_or_was_denied_then_is_given_back_as_that(desk: Replay
     (question,) = await chat.items("question")
     await chat.api.questions.answer(ME, question.id, Answer(choice="deny", text="Not today."))
     run = await chat.settled(run.id)
-    before = await path_of(chat, run, "tool_call")
+    before = await run_items(chat, run, "tool_call")
     assert [call.status for call in before] == ["failed"] * 4
-    again = await replayed(chat, run.id, model_id=another(chat, turns))
+    again = await replay_run(chat, run.id, model_id=add_script(chat, turns))
     assert again.status == "completed"
-    after = await path_of(chat, again, "tool_call")
+    after = await run_items(chat, again, "tool_call")
     assert [(call.status, call.text, call.raw["error"]) for call in after] == [
         (call.status, call.text, call.raw["error"]) for call in before
     ]
-    assert carried_out(desk.record) == 1
+    assert count_calls(desk.record) == 1
 
 
 async def test_nobody_is_asked_about_a_call_that_was_asked_about_then(desk: Replays) -> None:
@@ -170,11 +174,11 @@ async def test_nobody_is_asked_about_a_call_that_was_asked_about_then(desk: Repl
         await chat.api.questions.answer(ME, question.id, answer)
         run = await chat.settled(run.id)
     assert run.status == "completed"
-    again = await replayed(chat, run.id, model_id=another(chat, turns))
+    again = await replay_run(chat, run.id, model_id=add_script(chat, turns))
     assert again.status == "completed"
-    assert not await path_of(chat, again, "question")
-    assert [call.text for call in await path_of(chat, again, "tool_call")] == [
-        call.text for call in await path_of(chat, run, "tool_call")
+    assert not await run_items(chat, again, "question")
+    assert [call.text for call in await run_items(chat, again, "tool_call")] == [
+        call.text for call in await run_items(chat, run, "tool_call")
     ]
     assert (await chat.api.permissions.grants(ME)).grants == ()
 
@@ -186,12 +190,12 @@ async def test_a_server_that_is_gone_is_said_and_its_results_are_there(desk: Rep
     run = await chat.say(allow=FAR, selection=chosen)
     server = next(view for view in (await chat.api.servers.list(ME)).servers if view.name == "Far")
     await chat.api.servers.delete(ME, server.id)
-    again = await replayed(chat, run.id, model_id=another(chat, [[echo("one")], "Done."]))
+    again = await replay_run(chat, run.id, model_id=add_script(chat, [[echo("one")], "Done."]))
     assert again.status == "completed"
-    (notice,) = await path_of(chat, again, "notice")
+    (notice,) = await run_items(chat, again, "notice")
     assert is_a(notice, NoticeData)
     assert (notice.data.code, "far.echo" in notice.text) == ("tools_gone", True)
-    assert (await compared(chat, run, again)).same_calls
+    assert (await compare_runs(chat, run, again)).same_calls
 
 
 async def test_pictures_of_results_are_kept_for_the_replay_too(desk: Replays) -> None:
@@ -199,8 +203,8 @@ async def test_pictures_of_results_are_kept_for_the_replay_too(desk: Replays) ->
     turns = [[{"call": "far__image", "arguments": {}}], "A dot."]
     chat.write(turns)
     run = await chat.say(allow=FAR)
-    again = await replayed(chat, run.id, model_id=another(chat, turns))
-    (first,), (second,) = await path_of(chat, run, "tool_call"), await path_of(chat, again, "tool_call")
+    again = await replay_run(chat, run.id, model_id=add_script(chat, turns))
+    (first,), (second,) = await run_items(chat, run, "tool_call"), await run_items(chat, again, "tool_call")
     assert second.raw["content"] == first.raw["content"]
     index = next(part["index"] for part in first.raw["content"] if part["kind"] == "image")
     given = [(await chat.api.runs.part(ME, call.id, index)).data for call in (first, second)]
@@ -217,7 +221,9 @@ async def test_a_replay_is_a_branch_that_nobody_goes_on_with(desk: Replays) -> N
     run = await chat.say("B")
     await chat.say("C")
     shown = await chat.texts("user_message", "response")
-    again = await replayed(chat, run.id, model_id=another(chat, ["Uno.", "Due."]), temperature=0.3, system_prompt="Be.")
+    again = await replay_run(
+        chat, run.id, model_id=add_script(chat, ["Uno.", "Due."]), temperature=0.3, system_prompt="Be."
+    )
     assert (again.branch, again.options.temperature, again.options.system_prompt) == (1, 0.3, "Be.")
     snapshot = await chat.snapshot()
     assert (snapshot.branch, snapshot.conversation.branch) == (0, 0)
@@ -234,7 +240,7 @@ async def test_a_replay_is_a_branch_that_nobody_goes_on_with(desk: Replays) -> N
 async def test_nobody_goes_on_with_a_replay(desk: Replays) -> None:
     chat = desk.chat
     run = await chat.say("A")
-    again = await replayed(chat, run.id, model_id=another(chat, ["Uno."]))
+    again = await replay_run(chat, run.id, model_id=add_script(chat, ["Uno."]))
     before = await chat.snapshot()
     chosen = chat.api.branches.choose(ME, chat.id, BranchChoice(branch=again.branch))
     copied = chat.api.branches.copy(ME, again.id, NewCopy())
@@ -254,11 +260,13 @@ async def test_a_replay_of_a_replay_has_the_results_of_the_first_run(desk: Repla
     chat = desk.chat
     chat.write([[echo("one")], [echo("two")], "Done."])
     run = await chat.say(allow=FAR)
-    second = await replayed(chat, run.id, model_id=another(chat, [[echo("one")], "Short."]), system_prompt="Be brief.")
-    third = await replayed(chat, second.id, model_id=another(chat, [[echo("two")], "Other."], "third"))
+    second = await replay_run(
+        chat, run.id, model_id=add_script(chat, [[echo("one")], "Short."]), system_prompt="Be brief."
+    )
+    third = await replay_run(chat, second.id, model_id=add_script(chat, [[echo("two")], "Other."], "third"))
     assert (third.status, third.options.replay_of) == ("completed", run.id)
     assert third.options.system_prompt == "Be brief."
-    fourth = await replayed(chat, second.id)
+    fourth = await replay_run(chat, second.id)
     assert fourth.options.model_id == second.options.model_id
     assert {node.instead_of for node in (await chat.api.branches.tree(ME, chat.id)).branches if node.number} == {run.id}
 
@@ -269,7 +277,7 @@ async def test_a_question_that_waits_in_the_conversation_stays_open(desk: Replay
     run = await chat.say("A")
     waiting = await chat.say("B")
     assert waiting.status == "waiting"
-    again = await replayed(chat, run.id, model_id=another(chat, ["Uno."]))
+    again = await replay_run(chat, run.id, model_id=add_script(chat, ["Uno."]))
     assert again.status == "completed"
     assert (await chat.api.runs.get(ME, waiting.id)).status == "waiting"
     (question,) = await chat.items("question")
@@ -282,11 +290,11 @@ async def test_the_tokens_of_a_replay_are_counted(desk: Replays) -> None:
     chat.write([["One.", {"usage": {"input": 10, "output": 2}}]])
     run = await chat.say("A")
     before = (await chat.api.usage.report(ME, 1)).total
-    model = another(chat, [["Uno.", {"usage": {"input": 100, "output": 20}}]])
-    again = await replayed(chat, run.id, model_id=model)
+    model = add_script(chat, [["Uno.", {"usage": {"input": 100, "output": 20}}]])
+    again = await replay_run(chat, run.id, model_id=model)
     after = (await chat.api.usage.report(ME, 1)).total
     assert (after.input - before.input, after.output - before.output) == (100, 20)
-    (answer,) = await path_of(chat, again, "response")
+    (answer,) = await run_items(chat, again, "response")
     assert is_a(answer, ResponseData)
     assert answer.data.usage is not None
     assert answer.data.usage.input == 100
@@ -295,7 +303,7 @@ async def test_the_tokens_of_a_replay_are_counted(desk: Replays) -> None:
 async def test_the_same_key_begins_one_replay_and_another_wish_with_it_is_refused(desk: Replays) -> None:
     chat = desk.chat
     run = await chat.say("A")
-    wish = ReplayWish(model_id=another(chat, ["Uno."]), idempotency_key="k1")
+    wish = ReplayWish(model_id=add_script(chat, ["Uno."]), idempotency_key="k1")
     first, second = [await chat.api.branches.replay(ME, run.id, wish) for _ in range(2)]
     assert first.run_id == second.run_id
     other = ReplayWish(model_id=wish.model_id, temperature=0.5, idempotency_key="k1")
@@ -314,8 +322,8 @@ async def test_a_run_that_is_not_finished_is_refused(desk: Replays) -> None:
     error = await refused(chat.api.branches.replay(ME, run.id, ReplayWish()))
     assert (error.code, error.message) == ("conflict", "This answer is not finished, so it cannot be replayed yet.")
     await chat.api.runs.cancel(ME, run.id)
-    again = await replayed(chat, run.id, model_id=another(chat, [[echo("one")], "Done."]))
-    (call,) = await path_of(chat, again, "tool_call")
+    again = await replay_run(chat, run.id, model_id=add_script(chat, [[echo("one")], "Done."]))
+    (call,) = await run_items(chat, again, "tool_call")
     assert (again.status, call.status) == ("completed", "cancelled")
 
 
@@ -324,7 +332,7 @@ async def test_a_run_whose_results_were_cleared_is_refused_and_nothing_is_lost(d
     chat.write([[{"call": "far__image", "arguments": {}}], "A dot."])
     run = await chat.say(allow=FAR)
     before = await chat.snapshot()
-    with connected(desk.url) as connection:
+    with open_transaction(desk.url) as connection:
         kept = connection.exec_driver_sql("SELECT * FROM parts").all()
         connection.exec_driver_sql("DELETE FROM parts")
         connection.commit()
@@ -335,12 +343,12 @@ async def test_a_run_whose_results_were_cleared_is_refused_and_nothing_is_lost(d
     )
     assert (await chat.snapshot()) == before
     _put_back(desk, kept)
-    assert (await replayed(chat, run.id)).status == "completed"
+    assert (await replay_run(chat, run.id)).status == "completed"
 
 
 def _put_back(desk: Replays, kept: Any) -> None:
     """Put the rows back, so that the record of the conversation is whole at the end."""
-    with connected(desk.url) as connection:
+    with open_transaction(desk.url) as connection:
         for row in kept:
             values = ", ".join(("%s" if connection.dialect.name == "postgresql" else "?") for _ in row)
             connection.exec_driver_sql(f"INSERT INTO parts VALUES ({values})", tuple(row))
@@ -369,11 +377,11 @@ async def test_a_model_that_calls_the_same_again_and_again_is_stopped_and_nobody
     chat = desk.chat
     chat.write([[echo("one")], "Done."])
     run = await chat.say(allow=FAR)
-    again = await replayed(chat, run.id, model_id=another(chat, [[echo("one")]]))
+    again = await replay_run(chat, run.id, model_id=add_script(chat, [[echo("one")]]))
     assert again.error is not None
     assert (again.status, again.error.code) == ("failed", "budget_reached")
     assert "Nobody is asked in a replay" in again.error.message
-    assert len(await path_of(chat, again, "tool_call")) == limits.REPEATED_CALLS
+    assert len(await run_items(chat, again, "tool_call")) == limits.REPEATED_CALLS
 
 
 # --- compared ---
@@ -394,8 +402,8 @@ async def test_two_runs_are_compared_step_by_step(desk: Replays) -> None:
         [echo("one"), {"usage": {"input": 95, "output": 6}}],
         ["Finished.", {"usage": {"input": 97, "output": 7}}],
     ]
-    again = await replayed(chat, run.id, model_id=another(chat, turns))
-    found = await compared(chat, run, again)
+    again = await replay_run(chat, run.id, model_id=add_script(chat, turns))
+    found = await compare_runs(chat, run, again)
     assert [step.differs for step in found.steps] == [("same",), ("arguments",), ("text",)]
     assert (found.same_calls, found.same_answer) == (False, False)
     assert (found.before.answer, found.after.answer) == ("Done.", "Finished.")
@@ -409,7 +417,7 @@ async def test_two_runs_are_compared_step_by_step(desk: Replays) -> None:
     assert first.usage is not None
     assert (first.text, first.usage.input, first.usage.output) == ("Let me see.", 100, 10)
     assert first.duration_ms is not None
-    same = await compared(chat, run, run)
+    same = await compare_runs(chat, run, run)
     assert (same.same_calls, same.same_answer) == (True, True)
 
 
@@ -417,10 +425,10 @@ async def test_a_replay_that_stopped_is_compared_as_far_as_it_came(desk: Replays
     chat = desk.chat
     chat.write([[echo("one")], [echo("two")], "Done."])
     run = await chat.say(allow=FAR)
-    again = await replayed(
-        chat, run.id, model_id=another(chat, [[{"text": "Done."}, echo("elsewhere"), create("b.txt", "B")]])
+    again = await replay_run(
+        chat, run.id, model_id=add_script(chat, [[{"text": "Done."}, echo("elsewhere"), create("b.txt", "B")]])
     )
-    found = await compared(chat, run, again)
+    found = await compare_runs(chat, run, again)
     assert [step.differs for step in found.steps] == [("calls", "text"), ("only_before",), ("only_before",)]
     after = found.steps[0].after
     assert after is not None
@@ -440,4 +448,4 @@ async def test_runs_of_different_conversations_can_be_compared(desk: Replays) ->
     created = await chat.api.conversations.create(ME, NewConversation(settings=settings))
     other = Chat(chat.host, created.id, chat.script)
     second = await other.say("B")
-    assert (await compared(chat, run, second)).same_answer
+    assert (await compare_runs(chat, run, second)).same_answer

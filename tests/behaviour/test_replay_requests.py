@@ -12,9 +12,10 @@ from pilothouse.types.api import Answer, ConversationPatch, ModelInput
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Part, ToolOutput
 from pilothouse.types.todos import TodoInput
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.extending import check_extends
-from tests.support.replaying import path_of, replayed
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.replays import replay_run, run_items
+from tests.support.request_prefix import check_extends
+from tests.support.sampling import first_and_some
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.tools import ToolOf, add_tools
 from tests.support.wire_writers import WIRES, Call, Say, Text, Wire
@@ -58,9 +59,9 @@ def bodies(requests: list[Received]) -> list[bytes]:
     return [request.body for request in requests]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", first_and_some(WIRES))
 async def test_a_model_that_does_the_same_is_sent_the_same_byte_for_byte(home: Path, wire: Wire) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await begun(chat, endpoint, wire)
         first = len(endpoint.requests)
         endpoint.answer(*saying(*STEPS))
@@ -72,21 +73,21 @@ async def test_a_model_that_does_the_same_is_sent_the_same_byte_for_byte(home: P
         await chat.say("Third")
         second = len(endpoint.requests)
         endpoint.answer(*saying(*STEPS))
-        assert (await replayed(chat, run.id)).status == "completed"
+        assert (await replay_run(chat, run.id)).status == "completed"
         again = bodies(endpoint.requests[second:])
         assert len(recorded) == 5
         assert again == recorded
 
 
 async def test_a_reminder_that_followed_a_call_comes_only_once_that_call_was_repeated(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await begun(chat, endpoint, "openai-compatible")
         endpoint.answer(*saying(*STEPS[:2]))
         run = await chat.say("Second")
         sent = len(endpoint.requests)
         # The other way round: of the new plan it hears when it has made it.
         endpoint.answer(*saying(STEPS[1], STEPS[0]))
-        assert (await replayed(chat, run.id)).status == "completed"
+        assert (await replay_run(chat, run.id)).status == "completed"
         requests = endpoint.requests[sent:]
         told = [request.body.decode().count("Write it") for request in requests]
         assert told[:2] == [0, 0]
@@ -96,7 +97,7 @@ async def test_a_reminder_that_followed_a_call_comes_only_once_that_call_was_rep
 
 
 async def test_arguments_that_the_person_changed_are_told_as_they_were_then(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         tool = ToolOf("look", look, effects=frozenset({"writes"}))
         add_tools(chat.host, tool)
         model = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=endpoint.url)
@@ -111,8 +112,8 @@ async def test_arguments_that_the_person_changed_are_told_as_they_were_then(home
         assert (await chat.settled(run.id)).status == "completed"
         recorded = bodies(list(endpoint.requests))
         endpoint.answer(*saying(*steps))
-        again = await replayed(chat, run.id)
+        again = await replay_run(chat, run.id)
         assert again.status == "completed"
         assert bodies(endpoint.requests[len(recorded) :]) == recorded
-        (repeated,) = await path_of(chat, again, "tool_call")
+        (repeated,) = await run_items(chat, again, "tool_call")
         assert repeated.raw["arguments"] == {"at": "home"}

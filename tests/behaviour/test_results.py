@@ -15,7 +15,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Part, ToolOutput
 from pilothouse.types.records import KeptResult
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.lag import MOST, least_turn
 from tests.support.tools import ToolOf, give_tools
 
@@ -30,7 +30,7 @@ async def looking(home: Path, output: ToolOutput, turns: list[Any] | None = None
     async def given(_arguments: dict[str, Any], _context: CallContext) -> ToolOutput:
         return output
 
-    async with chatting(home, turns or CALL) as chat:
+    async with open_chat(home, turns or CALL) as chat:
         give_tools(chat.host, ToolOf("look", given))
         assert (await chat.say()).status == "completed"
         yield chat, (await chat.items("tool_call"))[0].id
@@ -104,7 +104,7 @@ async def test_one_enormous_and_many_large_results_hold_nobody_up(home: Path) ->
         return ToolOutput(text=text, parts=(Part(kind="text", text=text),))
 
     calls = [{"call": "look", "arguments": {"n": n}} for n in range(21)]
-    async with chatting(home, [calls, "Done."]) as chat:
+    async with open_chat(home, [calls, "Done."]) as chat:
         give_tools(chat.host, ToolOf("look", given))
         assert await least_turn(chat.say) < MOST
         items = await chat.items("tool_call")
@@ -125,7 +125,7 @@ async def test_a_call_whose_result_could_not_be_kept_is_not_told_as_one_that_the
         return ToolOutput(text="x" * 2 * limits.RESULT_CHARS)
 
     turns = [[{"call": "much", "arguments": {}}, {"call": "much", "arguments": {"n": 2}}], "Done."]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         monkeypatch.setattr(chat.api._records, "keep_result", refused)
         give_tools(chat.host, ToolOf("much", much))
         assert (await chat.say()).status == "failed"

@@ -12,7 +12,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.messages import Message
 from pilothouse.types.runs import Run
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.records import an_item
 
 SLOW = [{"text": "one two three four five", "pieces": 20, "every": 0.05}]
@@ -46,7 +46,7 @@ async def stopped(chat: Chat, text: str) -> str:
 
 
 async def test_a_failed_run_goes_on_after_the_conversation_did_and_the_model_is_told_what_to_answer(home: Path) -> None:
-    async with chatting(home, [[{"fault": 401}]]) as chat:
+    async with open_chat(home, [[{"fault": 401}]]) as chat:
         failed = await chat.say("What is a barge?")
         chat.write(["A tug is a ship."])
         assert (await chat.say("What is a tug?")).status == "completed"
@@ -59,7 +59,7 @@ async def test_a_failed_run_goes_on_after_the_conversation_did_and_the_model_is_
 
 
 async def test_a_stopped_run_goes_on_later_and_what_others_have_read_of_it_stays(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         first = await stopped(chat, "Count.")
         chat.write(["Another thing."])
         assert (await chat.say("Something else")).status == "completed"
@@ -71,7 +71,7 @@ async def test_a_stopped_run_goes_on_later_and_what_others_have_read_of_it_stays
 
 
 async def test_what_goes_on_late_and_is_stopped_again_takes_back_only_what_nobody_has_read(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         first = await stopped(chat, "Count.")
         chat.write(["Another thing."])
         await chat.say("Something else")
@@ -87,7 +87,7 @@ async def test_what_goes_on_late_and_is_stopped_again_takes_back_only_what_nobod
 
 
 async def test_of_two_failed_runs_the_one_that_goes_on_is_told_which_it_is(home: Path) -> None:
-    async with chatting(home, [[{"text": "It is"}, {"fault": 401}]]) as chat:
+    async with open_chat(home, [[{"text": "It is"}, {"fault": 401}]]) as chat:
         first, second = await chat.say("What is a barge?"), await chat.say("What is a tug?")
         assert (first.status, second.status) == ("failed", "failed")
         assert (await resumed(chat, first.id, "A barge is a boat.")).status == "completed"
@@ -99,7 +99,7 @@ async def test_of_two_failed_runs_the_one_that_goes_on_is_told_which_it_is(home:
 
 
 async def test_a_message_that_was_summed_up_since_is_to_be_sent_again(home: Path) -> None:
-    async with chatting(home, [[{"fault": 401}]]) as chat:
+    async with open_chat(home, [[{"fault": 401}]]) as chat:
         failed = await chat.say("What is a barge?")
         chat.write(["A tug is a ship."])
         assert (await chat.say("What is a tug?")).status == "completed"

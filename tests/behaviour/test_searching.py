@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pilothouse.types import limits
-from tests.support.chatting import ME, chatting
-from tests.support.searching import plant
+from tests.support.chats import ME, open_chat
+from tests.support.search_tool import write_files
 
 
 def files(operation: str, **arguments: Any) -> dict[str, Any]:
@@ -19,8 +19,10 @@ def files(operation: str, **arguments: Any) -> dict[str, Any]:
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
-    plant(folder, {"src/gate.py": "def open_gate(ship):\n    return ship\n", "README.md": "Opens gates for ships.\n"})
-    plant(folder, {f"notes/{number:02}.txt": "a ship came\n" for number in range(60)})
+    write_files(
+        folder, {"src/gate.py": "def open_gate(ship):\n    return ship\n", "README.md": "Opens gates for ships.\n"}
+    )
+    write_files(folder, {f"notes/{number:02}.txt": "a ship came\n" for number in range(60)})
     return folder
 
 
@@ -33,7 +35,7 @@ async def test_an_agent_searches_without_asking_and_sees_how_far_the_index_is(ho
         "Done.",
     ]
     settings = {"working_directory": str(work)}
-    async with chatting(home, turns, settings=settings) as chat:
+    async with open_chat(home, turns, settings=settings) as chat:
         assert (await chat.api.indexes.get(ME, chat.id)).state == "none"
         run = await chat.say()
         assert run.status == "completed"
@@ -58,7 +60,7 @@ async def test_an_agent_finds_a_passage_in_other_words_by_the_built_in_model(
     monkeypatch.setattr(limits, "MEANING_WAIT", 60.0)
     monkeypatch.setattr(limits, "MEANING_QUESTION_TIME", 60.0)
     folder = tmp_path / "office"
-    plant(
+    write_files(
         folder,
         {
             "pay.md": "Wages are transferred to every employee on the last Friday of the month.\n",
@@ -67,7 +69,7 @@ async def test_an_agent_finds_a_passage_in_other_words_by_the_built_in_model(
         },
     )
     turns: list[Any] = [[files("semantic_search", query="when do we get our salary")], "Done."]
-    async with chatting(home, turns, settings={"working_directory": str(folder)}) as chat:
+    async with open_chat(home, turns, settings={"working_directory": str(folder)}) as chat:
         await chat.say()
         (call,) = await chat.items("tool_call")
         assert call.text.splitlines()[1] == "pay.md"
@@ -78,11 +80,11 @@ async def test_an_agent_finds_a_passage_in_other_words_by_the_built_in_model(
 async def test_the_other_pages_of_a_search_are_there_after_a_restart(home: Path, work: Path) -> None:
     settings = {"working_directory": str(work)}
     turns: list[Any] = [[files("grep_search", query="ship", includePattern="*.txt")], "Done."]
-    async with chatting(home, turns, settings=settings) as chat:
+    async with open_chat(home, turns, settings=settings) as chat:
         await chat.say()
         first = chat.id
     again: list[Any] = [[files("get_search_results", page=2)], "Done."]
-    async with chatting(home, again, settings=settings) as chat:
+    async with open_chat(home, again, settings=settings) as chat:
         await chat.say()
         call = (await chat.items("tool_call"))[-1]
         assert call.text == "There was no search in this conversation yet."

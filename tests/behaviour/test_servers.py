@@ -17,12 +17,12 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import ToolRequest
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import ConsentGiven, ServerInput, ServerView, ToolTry
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
+from tests.support.mcp_servers import SCRIPTED
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.waiting import eventually
 from tests.support.wire_writers import Call, Say, Text
 
-SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 ECHO: list[Any] = [[{"call": "scripted__echo", "arguments": {"text": "hello"}}], "It said hello."]
 
 
@@ -38,7 +38,7 @@ async def add(chat: Chat, body: ServerInput) -> ServerView:
 
 @pytest.mark.case("NAM-04", "HND-15", "NAM-17", "TST-09")
 async def test_a_model_calls_a_tool_of_a_server(home: Path) -> None:
-    async with chatting(home, ECHO) as chat:
+    async with open_chat(home, ECHO) as chat:
         view = await add(chat, scripted())
         assert (await chat.api.servers.test(ME, view.id)).ok
         run = await chat.say("Use it.", allow=("scripted.*",))
@@ -52,7 +52,7 @@ async def test_a_model_calls_a_tool_of_a_server(home: Path) -> None:
 
 @pytest.mark.case("CHT-13")
 async def test_a_model_answers_from_what_a_servers_tool_found(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         fields: Any = {"base_url": f"{endpoint.url}/v1", "id": "m"}
         await chat.use(ModelInput(name="M", provider="openai-compatible", model="m", **fields))
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
@@ -70,7 +70,7 @@ async def test_a_model_answers_from_what_a_servers_tool_found(home: Path) -> Non
 
 @pytest.mark.case("NAM-03")
 async def test_the_model_is_told_which_tools_belong_to_whom(home: Path) -> None:
-    async with chatting(home, ECHO) as chat:
+    async with open_chat(home, ECHO) as chat:
         view = await add(chat, scripted())
         assert (await chat.api.servers.test(ME, view.id)).ok
         found = await chat.host.executor._parts.toolbox.tools(ToolRequest(chat.id))
@@ -84,7 +84,7 @@ async def test_an_answer_never_waits_for_servers_that_are_slow_or_dead(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "LEARN_DELAY", 0.0)
-    async with chatting(home, ["At once."]) as chat:
+    async with open_chat(home, ["At once."]) as chat:
         await add(chat, scripted("--delay", "60", name="Slow"))
         await add(chat, scripted("--start", "silent", name="Dead"))
         async with asyncio.timeout(PATIENCE):
@@ -96,7 +96,7 @@ async def test_an_answer_never_waits_for_servers_that_are_slow_or_dead(
 
 @pytest.mark.case("NAM-09", "NAM-10")
 async def test_a_server_that_does_not_exist_is_refused_at_once(home: Path) -> None:
-    async with chatting(home, ["Hi."]) as chat:
+    async with open_chat(home, ["Hi."]) as chat:
         with pytest.raises(PilothouseError) as unknown:
             await chat.send(selection=Selection(servers=(ServerChoice(name="nobody"),)))
         assert unknown.value.code == "unknown_server"
@@ -104,7 +104,7 @@ async def test_a_server_that_does_not_exist_is_refused_at_once(home: Path) -> No
 
 @pytest.mark.case("STA-03", "STA-08", "CON-09", "CON-10")
 async def test_pages_hear_of_every_change_of_a_server(home: Path) -> None:
-    async with chatting(home, ECHO, role="server") as chat, aclosing(chat.api.list_changes(ME)) as changes:
+    async with open_chat(home, ECHO, role="server") as chat, aclosing(chat.api.list_changes(ME)) as changes:
         states: list[tuple[str, str]] = []
         notices: list[tuple[str, str]] = []
 
@@ -144,7 +144,7 @@ async def test_pages_hear_of_every_change_of_a_server(home: Path) -> None:
 @pytest.mark.case("CON-01", "CON-02")
 async def test_a_server_goes_on_when_another_model_answers_or_other_tools_are_chosen(home: Path) -> None:
     asks: list[Any] = [[{"call": "scripted__pid", "arguments": {}}], "Done."] * 3
-    async with chatting(home, asks) as chat:
+    async with open_chat(home, asks) as chat:
         view = await add(chat, scripted())
         assert (await chat.api.servers.test(ME, view.id)).ok
         other = home.parent / "other.json"
@@ -162,7 +162,7 @@ async def test_an_edit_of_the_file_is_taken_up_while_the_server_runs(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "FILE_WATCH", 0.05)
-    async with chatting(home, ECHO, role="server") as chat:
+    async with open_chat(home, ECHO, role="server") as chat:
         view = await add(chat, scripted())
         assert (await chat.api.servers.test(ME, view.id)).ok
         file = home / "config.json"
@@ -195,7 +195,7 @@ async def test_a_chat_without_servers_loads_nothing_of_them(home: Path) -> None:
 
 @pytest.mark.case("AGT-06", "ERR-16")
 async def test_a_tool_tried_by_hand_is_called_only_with_arguments_that_fit(home: Path) -> None:
-    async with chatting(home, ECHO) as chat:
+    async with open_chat(home, ECHO) as chat:
         view = await add(chat, scripted())
         assert (await chat.api.servers.test(ME, view.id)).ok
         with pytest.raises(PilothouseError, match="Missing required parameter: text"):

@@ -14,7 +14,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from tests.adversarial.test_call_secrets import SECRET, knows
 from tests.behaviour.test_command_changes import command, freely, unasked
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.commands import pilothouse
 
 pytestmark = pytest.mark.slow
@@ -46,7 +46,7 @@ async def ran(chat: Chat) -> list[Item]:
 async def test_new_tasks_and_words_for_agents_are_set_aside_and_told_to_the_person_and_the_model(
     home: Path, work: Path
 ) -> None:
-    async with chatting(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
         (notice,) = await ran(chat)
         assert not (work / ".vscode" / "tasks.json").exists()
         assert not (work / "AGENTS.md").exists()
@@ -62,7 +62,7 @@ async def test_new_tasks_and_words_for_agents_are_set_aside_and_told_to_the_pers
 
 async def test_a_secret_that_is_known_stands_in_no_notice(home: Path, work: Path) -> None:
     (work / "make.sh").write_text(f"echo {SECRET} > AGENTS.md\n")
-    async with chatting(home, [command("sh make.sh"), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command("sh make.sh"), "Done."], settings=unasked(work)) as chat:
         await knows(chat)
         (notice,) = await ran(chat)
         assert "redacted" in notice.raw["changes"][0]["diff"]
@@ -72,7 +72,7 @@ async def test_a_secret_that_is_known_stands_in_no_notice(home: Path, work: Path
 
 
 async def test_one_action_puts_back_what_was_set_aside_and_undoing_the_run_does_not(home: Path, work: Path) -> None:
-    async with chatting(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
         (notice,) = await ran(chat)
         report = await chat.api.changes.undo_run(ME, (await chat.items("tool_call"))[0].run_id or "")
         assert report.undone == (str(work / "plain.txt"),)
@@ -88,7 +88,7 @@ async def test_one_action_puts_back_what_was_set_aside_and_undoing_the_run_does_
 async def test_words_that_were_changed_are_as_they_were_until_the_person_takes_the_new_ones(
     home: Path, work: Path
 ) -> None:
-    async with chatting(home, [command("echo obey > CLAUDE.md"), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command("echo obey > CLAUDE.md"), "Done."], settings=unasked(work)) as chat:
         (notice,) = await ran(chat)
         assert (work / "CLAUDE.md").read_text() == "honest\n"
         await chat.api.changes.undo_call(ME, notice.id)
@@ -96,7 +96,7 @@ async def test_words_that_were_changed_are_as_they_were_until_the_person_takes_t
 
 
 async def test_what_was_dropped_is_gone_for_good(home: Path, work: Path) -> None:
-    async with chatting(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
         (notice,) = await ran(chat)
         await chat.api.changes.drop(ME, notice.id)
         with pytest.raises(PilothouseError, match="nothing to undo"):
@@ -110,7 +110,7 @@ async def test_what_was_dropped_is_gone_for_good(home: Path, work: Path) -> None
 
 
 async def test_what_the_person_allowed_by_hand_stays(home: Path, work: Path) -> None:
-    async with chatting(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
         run = await chat.say()
         (question,) = await chat.items("question")
         await chat.api.questions.answer(ME, question.id, Answer(choice="allow"))
@@ -174,7 +174,7 @@ NESTED: list[tuple[str, set[str]]] = [
 async def test_what_starts_by_itself_is_told_from_what_does_not(
     home: Path, work: Path, does: str, aside: set[str]
 ) -> None:
-    async with chatting(home, [command(does), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(does), "Done."], settings=unasked(work)) as chat:
         notices = await ran(chat)
         assert {change["path"] for notice in notices for change in notice.raw["changes"]} == aside
         assert not (aside & there(work))
@@ -193,7 +193,7 @@ async def test_what_stood_in_the_place_of_something_set_aside_comes_back_with_un
     home: Path, work: Path, does: str
 ) -> None:
     (work / "AGENTS.md").symlink_to("CLAUDE.md")
-    async with chatting(home, [command(does), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(does), "Done."], settings=unasked(work)) as chat:
         (notice,) = await ran(chat)
         assert {change["path"] for change in notice.raw["changes"]} == {"CLAUDE.md", "AGENTS.md"}
         (call,) = await chat.items("tool_call")
@@ -204,7 +204,7 @@ async def test_what_stood_in_the_place_of_something_set_aside_comes_back_with_un
 async def test_a_pipe_in_the_place_of_words_is_set_aside_and_they_come_back_with_undo(home: Path, work: Path) -> None:
     does = "rm CLAUDE.md; mkfifo CLAUDE.md plain"
     turns = [[command(does)[0]], [command("cat a.txt")[0]], "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         (notice,) = await ran(chat)
         assert [change["path"] for change in notice.raw["changes"]] == ["CLAUDE.md"]
         assert not (work / "CLAUDE.md").exists()
@@ -219,7 +219,7 @@ async def test_a_pipe_in_the_place_of_words_is_set_aside_and_they_come_back_with
 async def test_a_pipe_of_the_persons_own_stays_where_it_is(home: Path, work: Path) -> None:
     os.mkfifo(work / ".envrc")
     does = "(sleep 0.1; echo x > .envrc) & cat .envrc; touch .envrc"
-    async with chatting(home, [command(does), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(does), "Done."], settings=unasked(work)) as chat:
         assert await ran(chat) == []
         assert (work / ".envrc").is_fifo()
 
@@ -233,7 +233,7 @@ async def test_hooks_are_set_aside_also_where_the_repository_has_them_in_a_folde
     (work / ".git").mkdir()
     (work / ".git" / "config").write_text(f"[core]\n\tbare = false\n\thooksPath = {named.format(work)}\n")
     does = "echo evil > tools/hooks/pre-commit; echo evil > tools/hooks/post-merge; echo x > tools/plain"
-    async with chatting(home, [command(does), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(does), "Done."], settings=unasked(work)) as chat:
         (notice,) = await ran(chat)
         changed = {change["path"] for change in notice.raw["changes"]}
         assert changed == {"tools/hooks/pre-commit", "tools/hooks/post-merge"}
@@ -257,7 +257,7 @@ async def test_hooks_and_settings_are_set_aside_that_the_repository_includes(hom
         (work / name).write_text(text)
     names = "tools/hooks/pre-commit tools/hooks/new .git/more shared.gitconfig tools/plain"
     does = f"for f in {names}; do echo evil > $f; done"
-    async with chatting(home, [command(does), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(does), "Done."], settings=unasked(work)) as chat:
         # The settings first: only with these back it is known which files are hooks.
         changed = {change["path"] for notice in await ran(chat) for change in notice.raw["changes"]}
         assert changed == {"tools/hooks/pre-commit", "tools/hooks/new", ".git/more", "shared.gitconfig"}
@@ -269,7 +269,7 @@ async def test_a_link_is_set_aside_also_where_there_is_no_room_to_keep_more(
     home: Path, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "SNAPSHOT_BYTES", 0)
-    async with chatting(home, [command("ln -s a.txt .mcp.json"), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command("ln -s a.txt .mcp.json"), "Done."], settings=unasked(work)) as chat:
         (notice,) = await ran(chat)
         assert [change["path"] for change in notice.raw["changes"]] == [".mcp.json"]
         assert ".mcp.json" not in there(work)
@@ -287,7 +287,7 @@ async def test_a_flood_of_files_hides_nothing_that_starts_by_itself(
         f" echo x > {where}.vscode/tasks.json;"
         f" echo evil > tools/hooks/pre-commit; echo obey > {where}Agents.md; echo x > CLAUDE.md; echo x > plain"
     )
-    async with chatting(home, [command(does), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(does), "Done."], settings=unasked(work)) as chat:
         notices = await ran(chat)
         aside = {change["path"] for notice in notices for change in notice.raw["changes"]}
         assert aside == {f"{where}.vscode/tasks.json", "tools/hooks/pre-commit", f"{where}Agents.md", "CLAUDE.md"}
@@ -302,7 +302,7 @@ async def test_what_starts_by_itself_under_a_name_that_is_no_text_gets_another(h
         "    open(os.fsencode(folder) + b'/\\xff.md', 'w').write('obey')\n"
     )
     turns = [command("python3 make.py"), command("true"), "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         await ran(chat)
         (name,) = os.listdir(work / ".cursor")
         assert name.startswith("%xff.md.set-aside-")
@@ -314,7 +314,7 @@ async def test_what_starts_by_itself_under_a_name_that_is_no_text_gets_another(h
 
 async def test_a_large_new_folder_with_a_hook_in_it_is_undone_as_a_whole_without_it(home: Path, work: Path) -> None:
     does = "git init -q sub; for n in $(seq 200); do echo $n > sub/$n; done; echo hi > sub/.git/hooks/pre-commit"
-    async with chatting(home, [command(does), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(does), "Done."], settings=unasked(work)) as chat:
         (notice,) = await ran(chat)
         assert [change["path"] for change in notice.raw["changes"]] == ["sub/.git/hooks/pre-commit"]
         (call,) = await chat.items("tool_call")
@@ -323,7 +323,7 @@ async def test_a_large_new_folder_with_a_hook_in_it_is_undone_as_a_whole_without
 
 
 async def test_the_command_line_says_what_to_do_and_does_it(home: Path, work: Path) -> None:
-    async with chatting(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
         (notice,) = await ran(chat)
     shown = pilothouse(home, "conversations", "show", notice.conversation_id)
     assert f"Put back: pilothouse undo {notice.id}. Forget: pilothouse drop {notice.id}." in " ".join(shown.out.split())

@@ -12,9 +12,9 @@ from pilothouse.types.item_data import ElicitationData, QuestionData
 from pilothouse.types.items import is_a
 from pilothouse.types.servers import ServerInput, ServerView
 from pilothouse.types.sign_ins import SignInAnswer, SignInStart
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
 from tests.support.fake_issuer import OneTool
-from tests.support.signing_in import Setting, signing_in
+from tests.support.sign_ins import SignInSetting, open_sign_in
 from tests.support.waiting import eventually
 
 BACK = "http://127.0.0.1:41999/oauth/callback"
@@ -29,7 +29,7 @@ async def sign_in(api: ClientApi) -> ServerView:
     return await api.servers.finish_sign_in(ME, SignInAnswer(address=reply.headers["location"]))
 
 
-async def connected(api: ClientApi, setting: Setting) -> None:
+async def connected(api: ClientApi, setting: SignInSetting) -> None:
     """Add the server and sign in, so that its tool is known."""
     await api.servers.add(ME, ServerInput(name="One", command_line=setting.resource.mcp))
     await sign_in(api)
@@ -40,7 +40,7 @@ async def connected(api: ClientApi, setting: Setting) -> None:
     await eventually(up, "the server to be connected")
 
 
-def spoil(setting: Setting) -> None:
+def spoil(setting: SignInSetting) -> None:
     """Make every token worthless."""
     setting.issuer.valid.clear()
     setting.issuer.refreshable.clear()
@@ -55,7 +55,7 @@ async def ended(chat: Chat, run_id: str) -> None:
 
 @pytest.mark.case("AUT-16", "F-25")
 async def test_a_call_waits_for_a_sign_in_and_goes_on_by_itself(home: Path) -> None:
-    async with signing_in(OneTool) as setting, chatting(home, TURNS, settings=MODE) as chat:
+    async with open_sign_in(OneTool) as setting, open_chat(home, TURNS, settings=MODE) as chat:
         await connected(chat.api, setting)
         spoil(setting)
         run = await chat.say()
@@ -74,13 +74,13 @@ async def test_a_call_waits_for_a_sign_in_and_goes_on_by_itself(home: Path) -> N
 
 @pytest.mark.case("AUT-16")
 async def test_it_goes_on_by_itself_also_after_a_restart(home: Path) -> None:
-    async with signing_in(OneTool) as setting:
-        async with chatting(home, TURNS, settings=MODE, at_rest=False) as chat:
+    async with open_sign_in(OneTool) as setting:
+        async with open_chat(home, TURNS, settings=MODE, at_rest=False) as chat:
             await connected(chat.api, setting)
             spoil(setting)
             run = await chat.say()
             assert run.status == "waiting"
-        async with chatting(home, TURNS) as again:
+        async with open_chat(home, TURNS) as again:
             await sign_in(again.api)
             await ended(Chat(again.host, run.conversation_id, again.script), run.id)
         assert isinstance(setting.resource, OneTool)

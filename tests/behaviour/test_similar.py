@@ -18,9 +18,9 @@ from pilothouse.types.api import SearchHit
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.meaning import Near, WordsOnly
-from tests.support.alike import WordGroups
-from tests.support.chatting import ME, chatting
+from tests.support.chats import ME, open_chat
 from tests.support.records import OWNER, a_conversation, an_item
+from tests.support.word_groups import WordGroups
 
 
 @pytest_asyncio.fixture
@@ -98,7 +98,7 @@ async def test_a_conversation_is_found_in_other_words_by_the_built_in_model(
 ) -> None:
     monkeypatch.setattr(limits, "MEANING_MESSAGE_TIME", 60.0)
     monkeypatch.setattr(limits, "MEANING_MOMENT", 60.0)
-    async with chatting(home, ["The employees receive their wages on the last Friday."]) as chat:
+    async with open_chat(home, ["The employees receive their wages on the last Friday."]) as chat:
         await chat.say("Tell me about the elevator")
         (answer,) = await chat.items("response")
         result = await chat.api.conversations.search(ME, "when is the salary paid")
@@ -108,7 +108,7 @@ async def test_a_conversation_is_found_in_other_words_by_the_built_in_model(
 
 
 async def test_who_types_gets_the_words_first_without_waiting_for_a_model(home: Path) -> None:
-    async with chatting(home, ["The employees receive their wages."]) as chat:
+    async with open_chat(home, ["The employees receive their wages."]) as chat:
         await chat.say("Tell me about the elevator")
         result = await chat.api.conversations.search(ME, "salary payment", by="words")
         assert result.hits == ()

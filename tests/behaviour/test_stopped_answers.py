@@ -10,9 +10,9 @@ import pytest
 from pilothouse.types.api import CompactionWish, ConfigPatch, ConversationPatch, ModelInput
 from pilothouse.types.prices import Prices
 from pilothouse.types.usage import UsageSum
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.scripted_endpoint import Endpoint, Fault, Reply
-from tests.support.summing_up import SUMMARY, script, summing_up, until_summing_up
+from tests.support.summary_chats import SUMMARY, open_summary_chat, summary_turns, wait_for_summary
 from tests.support.waiting import eventually
 from tests.support.wire_writers import Say, Text, Thought, Tokens
 
@@ -50,7 +50,7 @@ async def stop(chat: Chat, run_id: str) -> None:
 
 
 async def test_an_answer_that_the_person_stops_counts_what_was_told_at_its_start(home: Path) -> None:
-    async with chatting(home) as chat, Endpoint() as endpoint:
+    async with open_chat(home) as chat, Endpoint() as endpoint:
         endpoint.answer(Reply(Say((Text(WORDS),), tokens=COUNTS), fault=Fault("stall", after=20)))
         await use(chat, endpoint, "anthropic-compatible")
         sent = await chat.send("Hello")
@@ -66,7 +66,7 @@ async def test_an_answer_that_the_person_stops_counts_what_was_told_at_its_start
 
 
 async def test_where_a_provider_counts_last_a_stopped_answer_is_estimated_by_length(home: Path) -> None:
-    async with chatting(home) as chat, Endpoint() as endpoint:
+    async with open_chat(home) as chat, Endpoint() as endpoint:
         endpoint.answer(Reply(Say((Text(WORDS),), tokens=COUNTS), fault=Fault("stall", after=20)))
         await use(chat, endpoint, "openai-compatible")
         sent = await chat.send("q" * 8_000)
@@ -82,7 +82,7 @@ async def test_where_a_provider_counts_last_a_stopped_answer_is_estimated_by_len
 
 @pytest.mark.parametrize("kind", ["cut", "end"])
 async def test_each_attempt_that_breaks_off_counts_beside_the_one_that_stands(home: Path, kind: Any) -> None:
-    async with chatting(home) as chat, Endpoint() as endpoint:
+    async with open_chat(home) as chat, Endpoint() as endpoint:
         whole = Say((Text(WORDS),), tokens=COUNTS)
         endpoint.answer(Reply(whole, fault=Fault(kind, after=6)), Reply(whole))
         await use(chat, endpoint, "anthropic-compatible")
@@ -92,7 +92,7 @@ async def test_each_attempt_that_breaks_off_counts_beside_the_one_that_stands(ho
 
 
 async def test_an_attempt_of_which_only_thinking_came_counts_and_says_nothing(home: Path) -> None:
-    async with chatting(home) as chat, Endpoint() as endpoint:
+    async with open_chat(home) as chat, Endpoint() as endpoint:
         whole = Say((Thought(["hm "] * 20), Text(WORDS)), tokens=COUNTS)
         endpoint.answer(Reply(whole, fault=Fault("cut", after=8)), Reply(whole))
         await use(chat, endpoint, "anthropic-compatible")
@@ -104,7 +104,7 @@ async def test_an_attempt_of_which_only_thinking_came_counts_and_says_nothing(ho
 
 
 async def test_a_request_that_is_refused_before_anything_came_counts_nothing(home: Path) -> None:
-    async with chatting(home) as chat, Endpoint() as endpoint:
+    async with open_chat(home) as chat, Endpoint() as endpoint:
         endpoint.answer(Reply(status=401))
         await use(chat, endpoint, "openai-compatible")
         assert (await chat.say("Hello")).status == "failed"
@@ -113,7 +113,7 @@ async def test_a_request_that_is_refused_before_anything_came_counts_nothing(hom
 
 
 async def test_who_stops_before_the_first_word_has_paid_for_what_was_read(home: Path) -> None:
-    async with chatting(home) as chat, Endpoint() as endpoint:
+    async with open_chat(home) as chat, Endpoint() as endpoint:
         endpoint.answer(Reply(Say((Text(WORDS),)), fault=Fault("stall")))
         await use(chat, endpoint, "openai-compatible")
         sent = await chat.send("q" * 8_000)
@@ -125,7 +125,7 @@ async def test_who_stops_before_the_first_word_has_paid_for_what_was_read(home: 
 
 
 async def test_budgets_see_what_a_stopped_answer_took(home: Path) -> None:
-    async with chatting(home, [[HELD], "Fine."]) as chat:
+    async with open_chat(home, [[HELD], "Fine."]) as chat:
         await priced(chat)
         sent = await chat.send("q" * 20_000)
         await chat.until_streaming("word")
@@ -140,10 +140,10 @@ async def test_budgets_see_what_a_stopped_answer_took(home: Path) -> None:
 
 async def test_a_summary_of_a_result_that_is_stopped_with_its_run_counts(home: Path) -> None:
     held = {"text": f"{SUMMARY} and so on", "pieces": 4, "every": 60, "until": "/nowhere"}
-    async with summing_up(home, script(held)) as chat:
+    async with open_summary_chat(home, summary_turns(held)) as chat:
         await priced(chat)
         sent = await chat.send()
-        await until_summing_up(chat, "Ther")
+        await wait_for_summary(chat, "Ther")
         await stop(chat, sent.run_id)
         [summary] = await chat.items("tool_summary")
         assert summary.raw["usage"]["estimated"] is True
@@ -154,7 +154,7 @@ async def test_a_summary_of_a_result_that_is_stopped_with_its_run_counts(home: P
 
 async def test_a_summary_of_older_turns_that_is_stopped_counts(home: Path) -> None:
     held = {"match": "Person: ", "steps": [HELD]}
-    async with chatting(home, [held, "Answer."]) as chat:
+    async with open_chat(home, [held, "Answer."]) as chat:
         await priced(chat)
         await chat.say("q" * 8_000)
         asked = await chat.api.runs.compact(ME, chat.id, CompactionWish())
@@ -166,11 +166,11 @@ async def test_a_summary_of_older_turns_that_is_stopped_counts(home: Path) -> No
 
 
 async def test_a_stopped_answer_that_is_gone_on_with_counts_once(home: Path) -> None:
-    async with chatting(home, [[HELD]]) as chat:
+    async with open_chat(home, [[HELD]]) as chat:
         await priced(chat)
         sent = await chat.send("Hello")
         await chat.until_streaming("word")
-    async with chatting(home, ["-"]) as other:
+    async with open_chat(home, ["-"]) as other:
         again = Chat(other.host, chat.id, chat.script)
         again.write(["Done."])
         assert (await again.settled(sent.run_id)).status == "completed"

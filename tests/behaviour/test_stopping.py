@@ -19,7 +19,7 @@ from pilothouse.types.ports import CallContext, ToolOutput
 from pilothouse.types.runs import Run
 from pilothouse.wiring.host import open_host
 from pilothouse.wiring.serving import receiving
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import PATIENCE, eventually
 
@@ -29,7 +29,7 @@ SLOW: list[Any] = [{"text": WORDS, "pieces": 4, "every": 0.1}]
 
 async def stopped_with_one_behind(home: Path, **config: Any) -> tuple[Chat, str, str]:
     """Close a host in the middle of an answer, with a message behind it; return the chat and both runs."""
-    async with chatting(home, [SLOW, ["Next."]]) as chat:
+    async with open_chat(home, [SLOW, ["Next."]]) as chat:
         await chat.api.settings.update(ME, ConfigPatch(**config))
         first = await chat.send("first")
         await chat.until_streaming("w1")
@@ -55,7 +55,7 @@ async def test_a_run_that_a_stop_ends_is_queued_again_and_the_next_start_finishe
 
 async def test_another_process_goes_on_with_what_a_stopped_one_gave_back(home: Path, postgres_url: str) -> None:
     async with AsyncExitStack() as stack:
-        async with chatting(home, [SLOW], database_url=postgres_url, at_rest=False) as chat:
+        async with open_chat(home, [SLOW], database_url=postgres_url, at_rest=False) as chat:
             sent = await chat.send()
             await chat.until_streaming("w1")
             # Only now: whoever is there takes what is queued.
@@ -72,7 +72,7 @@ async def test_a_call_that_a_stop_cuts_off_is_told_as_unknown_and_not_repeated(h
         await asyncio.Event().wait()
         return ToolOutput("")
 
-    async with chatting(home, [[{"call": "wait", "arguments": {}}], "Well."]) as chat:
+    async with open_chat(home, [[{"call": "wait", "arguments": {}}], "Well."]) as chat:
         give_tools(chat.host, ToolOf("wait", for_ever))
         sent = await chat.send()
         await eventually(lambda: _there(begun), "the call to begin")
@@ -103,7 +103,7 @@ async def test_where_the_person_wants_to_be_asked_a_message_waits_behind_the_run
 
 
 async def test_a_message_that_is_taken_back_does_not_let_those_behind_it_overtake_the_run(home: Path) -> None:
-    async with chatting(home, [SLOW, ["Next."]]) as chat:
+    async with open_chat(home, [SLOW, ["Next."]]) as chat:
         await chat.api.settings.update(ME, ConfigPatch(resume_after_restart="ask"))
         sent = [await chat.send("first")]
         await chat.until_streaming("w1")
@@ -147,7 +147,7 @@ async def test_whoever_does_not_want_it_goes_on_without_it(home: Path, word: str
 
 async def test_within_the_time_that_the_person_set_an_answer_ends_and_nothing_new_begins(home: Path) -> None:
     told_how_long(home, 30)
-    async with chatting(home, [SLOW, ["Next."]], at_rest=False) as chat:
+    async with open_chat(home, [SLOW, ["Next."]], at_rest=False) as chat:
         first = await chat.send("first")
         await chat.until_streaming("w1")
         second = await chat.send("second")
@@ -158,7 +158,7 @@ async def test_within_the_time_that_the_person_set_an_answer_ends_and_nothing_ne
 
 async def test_what_is_not_done_by_then_is_given_back(home: Path) -> None:
     told_how_long(home, 0.2)
-    async with chatting(home, [[{"text": "x", "pieces": 1}, {"wait": 60}]]) as chat:
+    async with open_chat(home, [[{"text": "x", "pieces": 1}, {"wait": 60}]]) as chat:
         sent = await chat.send()
         await chat.until_streaming("x")
     async with open_host(home, role="once") as host:
@@ -187,7 +187,7 @@ async def test_a_command_that_ends_answers_what_a_visitor_sent_in_the_last_momen
         return sent.run_id
 
     monkeypatch.setattr(Store, "claim_next", slowly)
-    async with chatting(home, ["Whole."]) as chat:
+    async with open_chat(home, ["Whole."]) as chat:
         ending = asyncio.create_task(command(chat))
         async with asyncio.timeout(PATIENCE):
             await waits.wait()

@@ -17,9 +17,17 @@ from pilothouse.types.item_data import CallData, SummaryData
 from pilothouse.types.items import Call, Item, ItemOf, is_a
 from pilothouse.types.models import ModelConfig
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, Chat
+from tests.support.chats import ME, Chat
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
-from tests.support.summing_up import CALL, LARGE, SUMMARY, looking, script, summing_up, until_summing_up
+from tests.support.summary_chats import (
+    CALL,
+    LARGE,
+    SUMMARY,
+    look_tool,
+    open_summary_chat,
+    summary_turns,
+    wait_for_summary,
+)
 from tests.support.wire_writers import Call as Called
 from tests.support.wire_writers import Say, Text
 
@@ -35,7 +43,7 @@ async def ended(chat: Chat) -> tuple[Call, list[ItemOf[SummaryData]]]:
 
 @pytest.mark.case("RES-04", "RES-13", "OBS-01", "PRO-21")
 async def test_a_large_result_is_summed_up_in_an_item_of_its_own_and_the_summary_is_what_enters(home: Path) -> None:
-    async with summing_up(home, script({"text": SUMMARY, "pieces": 5})) as chat:
+    async with open_summary_chat(home, summary_turns({"text": SUMMARY, "pieces": 5})) as chat:
         accepted = await chat.send("How many berths?")
         folded = await chat.follow(accepted.run_id)
         call, [summary] = await ended(chat)
@@ -64,7 +72,7 @@ async def asked_for(home: Path, style: str) -> list[str]:
         first = Say(
             (Text(["Let me look.\n<tool_call>\n" + json.dumps({"name": "look", "arguments": {}}) + "\n</tool_call>"]),)
         )
-    async with Endpoint() as endpoint, summing_up(home, ["-"]) as chat:
+    async with Endpoint() as endpoint, open_summary_chat(home, ["-"]) as chat:
         fields: dict[str, Any] = {"base_url": endpoint.url, "context_window": 64_000, "tool_calls": style}
         await chat.use(ModelInput(name="m", id="m", provider="openai-compatible", model="m", **fields))
         endpoint.answer(Reply(first), Reply(Say((Text([SUMMARY]),))), Reply(Say((Text(["Six."]),))))
@@ -94,7 +102,7 @@ async def test_the_conversations_own_model_sums_up_with_the_question_in_view_in_
 
 @pytest.mark.case("RES-08", "RES-10")
 async def test_what_is_read_and_what_is_written_are_bounded(home: Path) -> None:
-    async with Endpoint() as endpoint, summing_up(home, ["-"], longestSummary=100) as chat:
+    async with Endpoint() as endpoint, open_summary_chat(home, ["-"], longestSummary=100) as chat:
         fields: dict[str, Any] = {"base_url": endpoint.url, "context_window": 8_000}
         await chat.use(ModelInput(name="m", id="m", provider="openai-compatible", model="m", **fields))
         first = Say((Called("call_a", "look", "{}"),), stop="tool")
@@ -112,7 +120,7 @@ async def test_what_is_read_and_what_is_written_are_bounded(home: Path) -> None:
 
 
 async def test_a_summary_that_its_model_s_limit_cut_says_so_and_the_id_stays(home: Path) -> None:
-    async with summing_up(home, script(["There are 5,000", {"stop": "length"}])) as chat:
+    async with open_summary_chat(home, summary_turns(["There are 5,000", {"stop": "length"}])) as chat:
         await chat.say("How many berths?")
         call, [summary] = await ended(chat)
         assert summary.text.startswith("There are 5,000\n\n[This summary was cut at the limit for its length")
@@ -121,7 +129,7 @@ async def test_a_summary_that_its_model_s_limit_cut_says_so_and_the_id_stays(hom
 
 
 async def test_a_summary_that_is_at_its_end_says_nothing_of_a_limit(home: Path) -> None:
-    async with summing_up(home, script(SUMMARY)) as chat:
+    async with open_summary_chat(home, summary_turns(SUMMARY)) as chat:
         await chat.say("How many berths?")
         _, [summary] = await ended(chat)
         assert summary.text == SUMMARY
@@ -136,7 +144,7 @@ async def test_models_can_be_named_for_summaries_and_the_next_is_asked_when_one_
         file.write_text(json.dumps({"turns": turns}))
         named.append(f"scripted:{file}")
     models = ", ".join(["nobody-has-this", *named])
-    async with summing_up(home, script("Not by me."), enter="automatic", models=models) as chat:
+    async with open_summary_chat(home, summary_turns("Not by me."), enter="automatic", models=models) as chat:
         assert (await chat.say()).status == "completed"
         call, [bad, good] = await ended(chat)
         assert (bad.status, bad.data.model) == ("failed", named[0])
@@ -147,7 +155,7 @@ async def test_models_can_be_named_for_summaries_and_the_next_is_asked_when_one_
 @pytest.mark.case("RES-14")
 async def test_a_summary_shows_no_thinking(home: Path) -> None:
     steps = {"match": "# The result of", "steps": [{"thinking": "Hm, many harbours."}, {"text": SUMMARY}]}
-    async with summing_up(home, [steps, CALL, "Done."]) as chat:
+    async with open_summary_chat(home, [steps, CALL, "Done."]) as chat:
         await chat.say()
         call, [summary] = await ended(chat)
         assert summary.text == SUMMARY
@@ -169,7 +177,7 @@ async def test_a_summary_shows_no_thinking(home: Path) -> None:
 async def test_without_a_summary_the_beginning_and_the_end_enter_and_it_says_why(
     home: Path, step: Any, why: str
 ) -> None:
-    async with summing_up(home, script(step)) as chat:
+    async with open_summary_chat(home, summary_turns(step)) as chat:
         assert (await chat.say()).status == "completed"
         call, [summary] = await ended(chat)
         assert summary.status == "failed"
@@ -182,7 +190,9 @@ async def test_without_a_summary_the_beginning_and_the_end_enter_and_it_says_why
 
 
 async def test_a_summary_enters_as_clean_as_a_result_does(home: Path) -> None:
-    async with summing_up(home, script("Twelve\x00 \x1b[31mberths\x1b[0m, \x1b]0;title\x07all taken.")) as chat:
+    async with open_summary_chat(
+        home, summary_turns("Twelve\x00 \x1b[31mberths\x1b[0m, \x1b]0;title\x07all taken.")
+    ) as chat:
         assert (await chat.say()).status == "completed"
         call, [summary] = await ended(chat)
         assert summary.status == "completed"
@@ -190,7 +200,7 @@ async def test_a_summary_enters_as_clean_as_a_result_does(home: Path) -> None:
 
 
 async def test_only_orders_to_a_terminal_are_no_summary(home: Path) -> None:
-    async with summing_up(home, script("\x1b[31m\x1b[0m\x00")) as chat:
+    async with open_summary_chat(home, summary_turns("\x1b[31m\x1b[0m\x00")) as chat:
         assert (await chat.say()).status == "completed"
         call, [summary] = await ended(chat)
         assert (summary.status, summary.data.why) == ("failed", "the model wrote nothing")
@@ -198,8 +208,8 @@ async def test_only_orders_to_a_terminal_are_no_summary(home: Path) -> None:
 
 
 async def test_what_is_no_shorter_than_the_result_is_no_summary(home: Path) -> None:
-    tool = looking("short words " * 60)
-    async with summing_up(home, script("w" * 1_000), tool, above=500, servers={"ports": 100}) as chat:
+    tool = look_tool("short words " * 60)
+    async with open_summary_chat(home, summary_turns("w" * 1_000), tool, above=500, servers={"ports": 100}) as chat:
         assert (await chat.say()).status == "completed"
         call, [summary] = await ended(chat)
         assert summary.data.why == "what the model wrote is no shorter than the result"
@@ -209,9 +219,9 @@ async def test_what_is_no_shorter_than_the_result_is_no_summary(home: Path) -> N
 @pytest.mark.case("RES-13")
 @pytest.mark.parametrize("which", ["summary", "call"])
 async def test_a_summary_has_its_own_stop_and_the_run_goes_on(home: Path, which: str) -> None:
-    async with summing_up(home, script(HELD)) as chat:
+    async with open_summary_chat(home, summary_turns(HELD)) as chat:
         sent = await chat.send()
-        summary = await until_summing_up(chat, "Ther")
+        summary = await wait_for_summary(chat, "Ther")
         call = (await chat.items("tool_call"))[0].id
         await chat.api.runs.cancel_call(ME, summary if which == "summary" else call)
         assert (await chat.settled(sent.run_id)).status == "completed"
@@ -223,7 +233,7 @@ async def test_a_summary_has_its_own_stop_and_the_run_goes_on(home: Path, which:
 
 
 async def test_only_a_call_or_a_summary_is_stopped_by_itself(home: Path) -> None:
-    async with summing_up(home, script(SUMMARY)) as chat:
+    async with open_summary_chat(home, summary_turns(SUMMARY)) as chat:
         await chat.say()
         message = (await chat.items("user_message"))[0].id
         with pytest.raises(PilothouseError, match="neither a tool call nor a summary"):
@@ -232,9 +242,9 @@ async def test_only_a_call_or_a_summary_is_stopped_by_itself(home: Path) -> None
 
 @pytest.mark.case("RES-04")
 async def test_a_run_that_is_stopped_in_the_middle_of_a_summary_keeps_the_result(home: Path) -> None:
-    async with summing_up(home, script(HELD)) as chat:
+    async with open_summary_chat(home, summary_turns(HELD)) as chat:
         sent = await chat.send()
-        await until_summing_up(chat, "Ther")
+        await wait_for_summary(chat, "Ther")
         await chat.api.runs.cancel(ME, sent.run_id)
         assert (await chat.settled(sent.run_id)).status == "cancelled"
         call, [summary] = await ended(chat)
@@ -246,11 +256,11 @@ async def test_a_run_that_is_stopped_in_the_middle_of_a_summary_keeps_the_result
 @pytest.mark.case("RES-04")
 async def test_a_restart_in_the_middle_of_a_summary_sums_up_again_and_calls_nothing_twice(home: Path) -> None:
     calls = home.parent / "calls"
-    async with summing_up(home, script(HELD), looking(calls=calls)) as chat:
+    async with open_summary_chat(home, summary_turns(HELD), look_tool(calls=calls)) as chat:
         sent = await chat.send()
-        await until_summing_up(chat, "Ther")
+        await wait_for_summary(chat, "Ther")
         conversation, file = chat.id, chat.script
-        chat.write(script(SUMMARY))
+        chat.write(summary_turns(SUMMARY))
     async with open_host(home, role="server") as host:
         chat = Chat(host, conversation, file)
         assert (await chat.settled(sent.run_id)).status == "completed"
@@ -277,7 +287,7 @@ async def test_a_restart_in_the_middle_of_a_summary_sums_up_again_and_calls_noth
 async def test_what_is_small_or_meant_to_goes_in_whole(
     home: Path, settings: dict[str, Any], text: str, enters_whole: bool
 ) -> None:
-    async with summing_up(home, script(SUMMARY), looking(text), **settings) as chat:
+    async with open_summary_chat(home, summary_turns(SUMMARY), look_tool(text), **settings) as chat:
         assert (await chat.say()).status == "completed"
         call, summaries = await ended(chat)
         assert (call.text == text) is enters_whole
@@ -290,7 +300,7 @@ async def test_what_is_kept_is_bounded_with_and_without_a_summary(
     home: Path, monkeypatch: pytest.MonkeyPatch, enter: str
 ) -> None:
     monkeypatch.setattr(limits, "RESULT_KEPT", 50_000)
-    async with summing_up(home, script(SUMMARY), enter=enter) as chat:
+    async with open_summary_chat(home, summary_turns(SUMMARY), enter=enter) as chat:
         await chat.say()
         call, summaries = await ended(chat)
         full = await chat.api.runs.result(ME, call.id)
@@ -300,7 +310,7 @@ async def test_what_is_kept_is_bounded_with_and_without_a_summary(
 
 
 async def test_an_error_is_never_summed_up(home: Path) -> None:
-    async with summing_up(home, script(SUMMARY), looking(error="It broke.")) as chat:
+    async with open_summary_chat(home, summary_turns(SUMMARY), look_tool(error="It broke.")) as chat:
         await chat.say()
         call, summaries = await ended(chat)
         assert (call.status, summaries) == ("failed", [])
@@ -310,7 +320,7 @@ async def test_an_error_is_never_summed_up(home: Path) -> None:
 @pytest.mark.case("RES-04", "RES-06")
 async def test_what_a_summary_took_counts_as_the_runs(home: Path) -> None:
     step = {"match": "# The result of", "steps": [{"text": SUMMARY}, {"usage": {"input": 70_000, "output": 900}}]}
-    async with summing_up(home, [step, CALL, "Done."]) as chat:
+    async with open_summary_chat(home, [step, CALL, "Done."]) as chat:
         await chat.say()
         items: list[Item] = await chat.items()
         without = [item for item in items if item.kind != "tool_summary"]
@@ -337,7 +347,7 @@ def test_capable_models_elsewhere_sum_up_without_any_setting(config: dict[str, A
 
 
 async def test_settings_beyond_their_bounds_are_refused(home: Path) -> None:
-    async with summing_up(home, script(SUMMARY)) as chat:
+    async with open_summary_chat(home, summary_turns(SUMMARY)) as chat:
         for wrong in ({"above": 1}, {"longestSummary": 100_000}, {"enter": "never"}):
             with pytest.raises(PilothouseError):
                 await chat.api.settings.update(ME, ConfigPatch(large_results=wrong))

@@ -15,8 +15,8 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.items import Item, new_item
 from pilothouse.types.runs import Run
 from pilothouse.wiring import open_host
-from tests.faults.serving import serving
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.servers import Server
 from tests.support.waiting import until
 
 
@@ -47,7 +47,7 @@ async def test_it_covers_the_whole_folder_for_the_rest_of_its_run_and_the_next_m
     home: Path, tmp_path: Path
 ) -> None:
     turns = [[create("src/a.md")], [create("docs/deep/b.md")], "Done.", [create("c.md")], "Done."]
-    async with chatting(home, turns, settings=asking_in(tmp_path)) as chat:
+    async with open_chat(home, turns, settings=asking_in(tmp_path)) as chat:
         assert (await chat.say()).status == "waiting"
         assert (await answered(chat, "task")).status == "completed"
         assert (tmp_path / "docs" / "deep" / "b.md").exists()
@@ -76,7 +76,7 @@ async def test_for_edits_it_covers_creating_changing_and_moving_in_the_folder(ho
         [files("insert_edit", filePath="c.md", startLine=1, content="y\n")],
         "Done.",
     ]
-    async with chatting(home, turns, settings=asking_in(tmp_path)) as chat:
+    async with open_chat(home, turns, settings=asking_in(tmp_path)) as chat:
         assert (await chat.say()).status == "waiting"
         assert (await answered(chat, "task")).status == "completed"
         assert len(await chat.items("question")) == 1
@@ -105,7 +105,7 @@ async def test_for_edits_it_covers_no_deleting_nothing_outside_and_no_whole_fold
     (work / "a.md").write_text("one\n")
     (tmp_path / "beside.md").write_text("beside\n")
     call = json.loads(json.dumps(BEYOND[beyond]).replace("ABOVE", str(tmp_path)))
-    async with chatting(home, [[create("b.md")], [call], "Done."], settings=asking_in(work)) as chat:
+    async with open_chat(home, [[create("b.md")], [call], "Done."], settings=asking_in(work)) as chat:
         assert (await chat.say()).status == "waiting"
         assert (await answered(chat, "task")).status == "waiting"
         assert set(os.listdir(work)) == {"src", "a.md", "b.md"}
@@ -116,7 +116,7 @@ async def test_while_its_run_is_at_work_it_is_listed_as_what_it_is_and_another_c
     home: Path, tmp_path: Path
 ) -> None:
     outside = str(tmp_path.parent / "elsewhere.md")
-    async with chatting(home, [[create("a.md")], [create(outside)], "Done."], settings=asking_in(tmp_path)) as chat:
+    async with open_chat(home, [[create("a.md")], [create(outside)], "Done."], settings=asking_in(tmp_path)) as chat:
         await chat.say()
         # It is about files in the folder: the second call is asked about, and the run waits with what was given.
         assert (await answered(chat, "task")).status == "waiting"
@@ -139,7 +139,7 @@ async def test_while_its_run_is_at_work_it_is_listed_as_what_it_is_and_another_c
 @pytest.mark.parametrize("end", ["cancelled", "failed"])
 async def test_a_run_that_ended_and_is_resumed_by_hand_has_none_of_it(home: Path, tmp_path: Path, end: str) -> None:
     stuck = {"wait": 60} if end == "cancelled" else {"fault": 400}
-    async with chatting(home, [[create("a.md")], [stuck], "Done."], settings=asking_in(tmp_path)) as chat:
+    async with open_chat(home, [[create("a.md")], [stuck], "Done."], settings=asking_in(tmp_path)) as chat:
         await chat.say()
         question = await the_question(chat)
         await chat.api.questions.answer(ME, question.id, Answer(choice="task"))
@@ -158,7 +158,7 @@ async def test_a_run_that_ended_and_is_resumed_by_hand_has_none_of_it(home: Path
 async def test_it_can_be_withdrawn_while_its_run_is_at_work(home: Path, tmp_path: Path) -> None:
     outside = str(tmp_path.parent / "elsewhere.md")
     turns = [[create("a.md")], [create(outside)], [create("b.md")], "Done."]
-    async with chatting(home, turns, settings=asking_in(tmp_path)) as chat:
+    async with open_chat(home, turns, settings=asking_in(tmp_path)) as chat:
         await chat.say()
         assert (await answered(chat, "task")).status == "waiting"
         [grant] = (await chat.api.permissions.grants(ME, chat.id)).grants
@@ -175,7 +175,7 @@ async def test_it_stands_for_its_run_after_the_server_was_killed_and_for_no_othe
     waits = {"wait": 60, "until": str(go)}
     turns = [[create("a.md")], [waits, create("b.md")], "Done.", [create("c.md")], "Done."]
     script.write_text(json.dumps({"turns": turns}))
-    with serving(home) as server:
+    with Server(home) as server:
         settings = {"modelId": f"scripted:{script}", "workingDirectory": str(folder), "mode": "ask"}
         conversation = server.post("/api/conversations", {"settings": settings}, 201)["id"]
         run = server.post(f"/api/conversations/{conversation}/messages", {"text": "Go"}, 202)["runId"]
@@ -198,7 +198,7 @@ async def test_it_stands_for_its_run_after_the_server_was_killed_and_for_no_othe
 
 async def test_in_this_conversation_stands_until_it_is_withdrawn(home: Path, tmp_path: Path) -> None:
     turns = [[create("a.md")], "Done.", [create("b.md")], "Done.", [create("c.md")], "Done."]
-    async with chatting(home, turns, settings=asking_in(tmp_path)) as chat:
+    async with open_chat(home, turns, settings=asking_in(tmp_path)) as chat:
         await chat.say()
         assert (await answered(chat, "conversation")).status == "completed"
         [grant] = (await chat.api.permissions.grants(ME, chat.id)).grants
@@ -221,7 +221,7 @@ async def test_a_question_of_an_earlier_version_gives_what_it_offered_then() -> 
 
 
 async def test_how_long_a_while_is_is_a_setting_that_the_question_says_and_keeps(home: Path, tmp_path: Path) -> None:
-    async with chatting(home, [[create("a.md")], "Done."], settings=asking_in(tmp_path)) as chat:
+    async with open_chat(home, [[create("a.md")], "Done."], settings=asking_in(tmp_path)) as chat:
         await chat.api.settings.update(ME, ConfigPatch(permission_minutes=45))
         await chat.say()
         labels = {choice["id"]: choice["label"] for choice in (await the_question(chat)).raw["choices"]}

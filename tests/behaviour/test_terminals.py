@@ -13,19 +13,12 @@ from pilothouse.types import limits
 from pilothouse.types.api import Answer
 from pilothouse.types.items import Item
 from pilothouse.types.terminals import TerminalSize
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.waiting import eventually
 
 
 def a_call(operation: str, **arguments: Any) -> list[dict[str, Any]]:
     return [{"call": "terminal_operations", "arguments": {"operation": operation, **arguments}}]
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
 
 
 async def question(chat: Chat) -> Item:
@@ -36,7 +29,7 @@ async def question(chat: Chat) -> Item:
 @pytest.mark.case("TRM-01")
 async def test_a_command_is_asked_about_as_it_will_run_and_then_run(home: Path, work: Path) -> None:
     turns = [a_call("run_command", command="echo made > file; cat file"), "Done."]
-    async with chatting(home, turns, settings={"working_directory": str(work)}) as chat:
+    async with open_chat(home, turns, settings={"working_directory": str(work)}) as chat:
         assert (await chat.say()).status == "waiting"
         asked = await question(chat)
         command = asked.raw["access"]["command"]
@@ -58,7 +51,7 @@ async def test_a_command_is_asked_about_as_it_will_run_and_then_run(home: Path, 
 async def test_what_the_agent_types_the_person_sees_and_the_other_way_round(home: Path, work: Path) -> None:
     typed = [a_call("create_session"), a_call("send_input", input="read name; echo hello $name\r"), "Typed."]
     turns = [*typed, a_call("get_output"), "Read."]
-    async with chatting(home, turns, settings={"working_directory": str(work)}) as chat:
+    async with open_chat(home, turns, settings={"working_directory": str(work)}) as chat:
         assert (await chat.say(allow=("terminal_operations.*",))).status == "completed"
         calls = await chat.items("tool_call")
         assert [call.raw["sessionId"] for call in calls] == [chat.id, chat.id]
@@ -77,7 +70,7 @@ async def test_what_the_agent_types_the_person_sees_and_the_other_way_round(home
 @pytest.mark.case("TRM-02", "CMD-08")
 async def test_a_background_command_outlives_its_run_and_is_stopped_by_the_person(home: Path, work: Path) -> None:
     turns = [a_call("run_command", command="echo serving; sleep 90511001", is_background=True), "Started."]
-    async with chatting(home, turns, settings={"working_directory": str(work)}) as chat:
+    async with open_chat(home, turns, settings={"working_directory": str(work)}) as chat:
         assert (await chat.say(allow=("terminal_operations.*",))).status == "completed"
         [call] = await chat.items("tool_call")
         [process] = (await chat.api.terminals.list(ME, chat.id)).processes
@@ -93,13 +86,13 @@ async def test_a_background_command_outlives_its_run_and_is_stopped_by_the_perso
 async def test_a_conversation_that_was_brought_back_keeps_its_recording_for_good(
     home: Path, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with chatting(home, settings={"working_directory": str(work)}) as chat:
+    async with open_chat(home, settings={"working_directory": str(work)}) as chat:
         await chat.api.terminals.open(ME, chat.id, TerminalSize(columns=80, rows=24))
         await chat.api.conversations.delete(ME, chat.id)
         await chat.api.conversations.restore(ME, chat.id)
         conversation = chat.id
     # Long after it could have been brought back.
     monkeypatch.setattr(limits, "UNDO_DELETE_DAYS", 0)
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         [session] = (await chat.api.terminals.list(ME, conversation)).sessions
         assert session.working_directory == str(work)

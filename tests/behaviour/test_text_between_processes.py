@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import cast
 
@@ -20,10 +20,10 @@ from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta, event
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.json import encode
 from pilothouse.wiring import OpenHost, open_host
-from tests.support.chatting import ME, PATIENCE, chatting
-from tests.support.folding import Folded
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
+from tests.support.feed_reader import FeedReader
 from tests.support.records import an_item
-from tests.support.replicas import give_key
+from tests.support.replicas import set_master_key
 from tests.support.waiting import eventually
 
 WORDS = "Grüße aus dem 🚀: " + " ".join(f"w{number}" for number in range(150))
@@ -32,7 +32,17 @@ STREAM = [{"text": WORDS, "pieces": 4, "every": 0.03}]
 
 @pytest.fixture(autouse=True)
 def one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    give_key(monkeypatch, tmp_path)
+    set_master_key(monkeypatch, tmp_path)
+
+
+@asynccontextmanager
+async def two_processes(home: Path, url: str) -> AsyncIterator[tuple[Chat, OpenHost]]:
+    """A chat with a long answer, and another process on its database."""
+    async with (
+        open_chat(home, [STREAM], database_url=url) as chat,
+        open_host(home.parent / "other", url) as other,
+    ):
+        yield chat, other
 
 
 class Reader:
@@ -41,7 +51,7 @@ class Reader:
     def __init__(self, host: OpenHost, conversation_id: str) -> None:
         self._host = host
         self._id = conversation_id
-        self.folded = Folded()
+        self.folded = FeedReader()
         # The ends of texts as they came, live and kept.
         self.ends: list[tuple[bool, int]] = []
         self.started = asyncio.Event()
@@ -66,10 +76,7 @@ class Reader:
 
 
 async def test_a_reader_elsewhere_has_text_before_it_is_kept_and_exactly_once(home: Path, postgres_url: str) -> None:
-    async with (
-        chatting(home, [STREAM], database_url=postgres_url) as chat,
-        open_host(home.parent / "other", postgres_url) as other,
-    ):
+    async with two_processes(home, postgres_url) as (chat, other):
         reader = Reader(other, chat.id)
         sent = await chat.send()
         reading = asyncio.ensure_future(reader.until_ended(sent.run_id))
@@ -100,10 +107,7 @@ async def test_who_has_had_a_text_does_not_read_it_in_the_store(
         read.extend(event.kind for event in found)
         return found
 
-    async with (
-        chatting(home, [STREAM], database_url=postgres_url) as chat,
-        open_host(home.parent / "other", postgres_url) as other,
-    ):
+    async with two_processes(home, postgres_url) as (chat, other):
         reader = Reader(other, chat.id)
         sent = await chat.send()
         reading = asyncio.ensure_future(reader.until_ended(sent.run_id))
@@ -156,10 +160,7 @@ async def test_readers_who_are_woken_together_read_the_store_once() -> None:
 
 
 async def test_who_comes_in_the_middle_misses_nothing(home: Path, postgres_url: str) -> None:
-    async with (
-        chatting(home, [STREAM], database_url=postgres_url) as chat,
-        open_host(home.parent / "other", postgres_url) as other,
-    ):
+    async with two_processes(home, postgres_url) as (chat, other):
         sent = await chat.send()
         readers: list[asyncio.Future[None]] = []
         met: list[Reader] = []
@@ -184,10 +185,7 @@ async def test_nothing_is_told_to_other_processes_while_nobody_reads_there(
         share(self, conversation_id, event)
 
     monkeypatch.setattr(Wakeups, "_share", noting)
-    async with (
-        chatting(home, [STREAM], database_url=postgres_url) as chat,
-        open_host(home.parent / "other", postgres_url),
-    ):
+    async with two_processes(home, postgres_url) as (chat, _):
         await chat.say()
     assert shared == []
 
@@ -203,7 +201,7 @@ async def test_what_a_process_tells_others_is_no_news_to_itself(
         hear(self, note)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Wakeups, "_hear", noting)
-    async with chatting(home, database_url=postgres_url) as chat:
+    async with open_chat(home, database_url=postgres_url) as chat:
         await chat.say()
         async with open_host(home.parent / "other", postgres_url) as other:
             made = await other.api.conversations.create(ME, NewConversation())

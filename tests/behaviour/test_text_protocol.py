@@ -18,7 +18,7 @@ from pilothouse.types.messages import CallBlock, ResultBlock
 from pilothouse.types.models import ToolCalls
 from pilothouse.types.ports import CallContext, ToolError, ToolOutput
 from pilothouse.types.selection import NativeTools, Selection, ServerChoice
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.tools import ToolOf, give_tools
 from tests.support.wire_writers import Call, Say, Text
@@ -35,7 +35,7 @@ async def reading(arguments: dict[str, Any], _context: CallContext) -> ToolOutpu
 @asynccontextmanager
 async def scripted(home: Path, turns: list[Any], how: ToolCalls) -> AsyncIterator[tuple[Chat, ToolOf]]:
     """Open a chat with a scripted model that calls tools in one way."""
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         body = ModelInput(name="m", id="m", provider="scripted", model=str(chat.script), tool_calls=how)
         assert (await chat.use(body)).tool_calls == how
         tool = ToolOf("files__read", reading)
@@ -56,7 +56,7 @@ async def test_a_call_in_text_is_executed_and_its_result_leads_to_the_answer(hom
 @pytest.mark.parametrize("how", ["native", "text"])
 async def test_the_model_has_the_result_when_it_gives_its_final_answer(home: Path, how: ToolCalls) -> None:
     wish = Call("c1", "files__read", '{"path": "a.txt"}') if how == "native" else Text([CALL])
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         give_tools(chat.host, ToolOf("files__read", reading))
         url = f"{endpoint.url}/v1"
         await chat.use(
@@ -93,7 +93,7 @@ async def test_the_timeline_is_the_same_as_with_native_calls(home: Path) -> None
 
 @pytest.mark.case("PRO-13", "PRO-20", "PRO-21")
 async def test_a_native_call_is_executed_and_its_result_goes_back_in_a_message_of_the_tools_role(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         tool, other = ToolOf("files__read", reading), ToolOf("files__write")
         give_tools(chat.host, tool, other)
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
@@ -139,7 +139,7 @@ async def test_several_calls_of_one_answer_are_executed_side_by_side(home: Path)
 
 @pytest.mark.case("PRO-04", "PRO-05", "PRO-08")
 async def test_a_model_that_refuses_tools_is_asked_by_text_from_then_on(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home, settings={"system_prompt": "Be brief."}) as chat:
+    async with Endpoint() as endpoint, open_chat(home, settings={"system_prompt": "Be brief."}) as chat:
         give_tools(chat.host, ToolOf("files__read", reading))
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
         await chat.use(body)
@@ -161,7 +161,7 @@ async def test_a_model_that_refuses_tools_is_asked_by_text_from_then_on(home: Pa
 
 
 async def test_a_model_set_to_native_calls_goes_on_without_tools_when_they_are_refused(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         give_tools(chat.host, ToolOf("files__read", reading))
         url = f"{endpoint.url}/v1"
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=url, tool_calls="native")
@@ -176,7 +176,8 @@ async def test_a_model_set_to_native_calls_goes_on_without_tools_when_they_are_r
 async def test_the_embedded_model_gets_tools_only_where_someone_chose_them(home: Path) -> None:
     """The built-in model calls a chosen tool in enforced JSON and then answers."""
     schema = {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}
-    async with chatting(home, settings={"model_id": "embedded", "temperature": 0.0, "max_tokens": 100}) as chat:
+    # A few words are enough where no call is wanted.
+    async with open_chat(home, settings={"model_id": "embedded", "temperature": 0.0, "max_tokens": 16}) as chat:
         tool = ToolOf("everything__echo", schema=schema, server="Everything")
         give_tools(chat.host, ToolOf("think"), tool)
         assert (await chat.say("Please echo the word banana.")).status == "completed"
@@ -200,7 +201,7 @@ def _set(conversation: Any, settings: ConversationSettings) -> Any:
 
 @pytest.mark.case("NAT-02", "NAT-03", "NAT-04")
 async def test_a_messages_native_tools_reach_the_provider_over_the_conversations(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         body = ModelInput(
             name="m",
             id="m",

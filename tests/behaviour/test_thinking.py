@@ -11,7 +11,7 @@ import pytest
 
 from pilothouse.library import Host
 from pilothouse.types.api import ConversationPatch, ModelInput
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.wire_writers import WIRES, Say, Text, Wire
 
@@ -21,7 +21,7 @@ DONE = Reply(Say((Text(["Done."]),)))
 @asynccontextmanager
 async def thinker(home: Path, wire: Wire, **fields: Any) -> AsyncIterator[tuple[Chat, Endpoint]]:
     """Open a chat with a model that can be asked to think, unless it is said otherwise."""
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         about: Any = {"model": "m", "supports_thinking": True, "base_url": endpoint.url, **fields}
         await chat.use(ModelInput(name="Thinker", id="m", provider=wire, **about))
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))

@@ -14,8 +14,9 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Model
 from pilothouse.types.todos import Todo, TodoInput
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.extending import check_extends
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.request_prefix import check_extends
+from tests.support.sampling import first_and_some
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.waiting import eventually
 from tests.support.wire_writers import WIRES, Call, Say, Text, Wire
@@ -29,7 +30,7 @@ def call(operation: str, **arguments: Any) -> dict[str, Any]:
 
 @pytest.mark.case("TOD-16", "TOD-17")
 async def test_the_list_is_in_the_call_in_the_snapshot_and_after_a_restart(home: Path) -> None:
-    async with chatting(home, [[call("write", todoList=PLAN)], "Planned."]) as chat:
+    async with open_chat(home, [[call("write", todoList=PLAN)], "Planned."]) as chat:
         assert (await chat.say()).status == "completed"
         [item] = await chat.items("tool_call")
         snapshot = await chat.snapshot()
@@ -39,14 +40,14 @@ async def test_the_list_is_in_the_call_in_the_snapshot_and_after_a_restart(home:
         other = await chat.api.conversations.create(ME, NewConversation())
         assert (await chat.api.todos.get(ME, other.id)).todos == ()
         conversation = chat.id
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         assert await chat.api.todos.get(ME, conversation) == snapshot.todos
 
 
 @pytest.mark.case("FWK-03", "FWK-04", "FWK-06")
 async def test_calls_of_one_answer_are_made_one_after_the_other(home: Path) -> None:
     adds = [call("add", newTodos=[{"title": f"Step {number}"}]) for number in range(6)]
-    async with chatting(home, [adds, "Planned."]) as chat:
+    async with open_chat(home, [adds, "Planned."]) as chat:
         assert (await chat.say()).status == "completed"
         assert [(todo.id, todo.title) for todo in (await chat.api.todos.get(ME, chat.id)).todos] == [
             (number + 1, f"Step {number}") for number in range(6)
@@ -56,7 +57,7 @@ async def test_calls_of_one_answer_are_made_one_after_the_other(home: Path) -> N
 @pytest.mark.case("TOD-10")
 async def test_a_refusal_reaches_the_model_and_leaves_the_list(home: Path) -> None:
     second = call("update", todoUpdates=[{"id": 2, "status": "in-progress"}])
-    async with chatting(home, [[call("write", todoList=PLAN)], [second], "I see."]) as chat:
+    async with open_chat(home, [[call("write", todoList=PLAN)], [second], "I see."]) as chat:
         assert (await chat.say()).status == "completed"
         _, refused = await chat.items("tool_call")
         assert refused.status == "failed"
@@ -65,7 +66,7 @@ async def test_a_refusal_reaches_the_model_and_leaves_the_list(home: Path) -> No
 
 
 async def test_a_person_changes_the_list_and_every_reader_learns_of_it(home: Path) -> None:
-    async with chatting(home, [[call("write", todoList=PLAN)], "Planned."]) as chat:
+    async with open_chat(home, [[call("write", todoList=PLAN)], "Planned."]) as chat:
         run = await chat.say()
         ticked = [Todo(id=1, title="Look around", status="completed"), Todo(id=2, title="Write it")]
         kept = await chat.api.todos.put(ME, chat.id, TodoInput(todos=tuple(ticked)))
@@ -83,7 +84,7 @@ async def test_a_person_changes_the_list_and_every_reader_learns_of_it(home: Pat
 @pytest.mark.case("TOD-21")
 async def test_what_another_process_writes_is_seen_here(home: Path, postgres_url: str) -> None:
     async with (
-        chatting(home, [[call("write", todoList=PLAN)], "Planned."], database_url=postgres_url) as chat,
+        open_chat(home, [[call("write", todoList=PLAN)], "Planned."], database_url=postgres_url) as chat,
         open_host(home.parent / "other", postgres_url) as other,
     ):
         assert (await other.api.todos.get(ME, chat.id)).todos == ()
@@ -128,7 +129,7 @@ STEPS = (
 
 async def requests_of(home: Path, wire: Wire, **fields: Any) -> list[Received]:
     """Have three messages answered, the todos changed on the way, and return what the model was sent."""
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await with_model(chat, endpoint, wire, **fields)
         endpoint.answer(*replies(*STEPS))
         assert (await chat.say("First")).status == "completed"
@@ -141,7 +142,7 @@ async def requests_of(home: Path, wire: Wire, **fields: Any) -> list[Received]:
 
 
 @pytest.mark.case("REM-01", "REM-02", "REM-03", "REM-11")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", first_and_some(WIRES))
 async def test_every_request_extends_the_last_and_ends_with_what_holds_now(home: Path, wire: Wire) -> None:
     requests = await requests_of(home, wire)
     assert len(requests) == 8
@@ -170,7 +171,7 @@ async def test_a_reminder_is_sent_with_the_role_of_the_person(home: Path) -> Non
 @pytest.mark.case("REM-03")
 async def test_a_model_that_calls_in_text_is_reminded_too(home: Path) -> None:
     line = "TOOL_CALL: " + json.dumps({"name": "todo_operations", "args": {"operation": "write", "todoList": PLAN}})
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await with_model(chat, endpoint, "openai-compatible", tool_calls="text")
         endpoint.answer(Reply(Say((Text([line]),))), Reply(Say((Text(["Done."]),))))
         assert (await chat.say("First")).status == "completed"
@@ -191,6 +192,6 @@ def test_there_is_one_way_to_ask_a_model_and_reminders_are_on_it() -> None:
 
 
 async def test_a_conversation_without_todos_costs_nothing(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         await chat.say()
         assert [item.kind for item in await chat.items()] == ["user_message", "response"]

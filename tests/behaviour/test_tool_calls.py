@@ -22,8 +22,8 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ResultBlock
 from pilothouse.types.ports import CallContext, CallFeedback, Part, ToolError, ToolOutput, ToolRequest
 from pilothouse.types.selection import Selection, ServerChoice
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
-from tests.support.digging import ALLOWED, Mine, digging, heard, the_call
+from tests.behaviour.long_calls import ALLOWED, Mine, open_chat_in_call, the_call, wait_for_event
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
 from tests.support.tools import Box, ToolOf, give_tools
 
 # A time that can be told from none.
@@ -41,15 +41,19 @@ def _has_text(text: str, event: Event) -> bool:
 async def test_a_call_is_there_from_its_first_byte_and_carries_its_whole_story(home: Path) -> None:
     slow = [{"call": "mine__dig", "arguments": '{"depth": 3}', "pieces": 2, "every": 0.02}]
     mine = Mine()
-    async with chatting(home, [slow, "Dug."]) as chat:
+    async with open_chat(home, [slow, "Dug."]) as chat:
         give_tools(chat.host, mine.tool)
         sent = await chat.send(allow=ALLOWED)
-        created = await heard(chat, lambda event: isinstance(event, ItemCreated) and event.item.kind == "tool_call")
+        created = await wait_for_event(
+            chat, lambda event: isinstance(event, ItemCreated) and event.item.kind == "tool_call"
+        )
         assert isinstance(created, ItemCreated)
         assert not mine.begun.is_set()
         assert (created.item.status, created.item.text, created.item.raw["phase"]) == ("streaming", "", "started")
         assert created.item.raw["server"] == "Mine"
-        await heard(chat, lambda event: isinstance(event, ItemUpdated) and event.data.get("argumentBytes", 0) > 0)
+        await wait_for_event(
+            chat, lambda event: isinstance(event, ItemUpdated) and event.data.get("argumentBytes", 0) > 0
+        )
         mine.go.set()
         await chat.settled(sent.run_id)
         call = await the_call(chat)
@@ -62,11 +66,11 @@ async def test_a_call_is_there_from_its_first_byte_and_carries_its_whole_story(h
 @pytest.mark.case("TCL-06", "TCL-22")
 async def test_progress_is_heard_by_readers_and_by_those_who_come_later(home: Path) -> None:
     mine = Mine()
-    async with digging(home, mine) as (chat, run_id):
+    async with open_chat_in_call(home, mine) as (chat, run_id):
         assert mine.feedback is not None
         mine.feedback.progress(1, 4, "a quarter")
         for _ in range(2):
-            note = await heard(chat, lambda event: isinstance(event, ItemUpdated) and "progress" in event.data)
+            note = await wait_for_event(chat, lambda event: isinstance(event, ItemUpdated) and "progress" in event.data)
             assert isinstance(note, ItemUpdated)
             assert note.data["progress"] == {"done": 1, "total": 4, "message": "a quarter"}
             assert note.data["deadlineAt"] > time.time()
@@ -87,14 +91,14 @@ async def test_several_calls_at_once_are_kept_apart(home: Path) -> None:
         return ToolOutput(text=arguments["name"])
 
     turn = [{"call": "work", "arguments": {"name": name}} for name in steps]
-    async with chatting(home, [turn, turn[:1], "Done."]) as chat:
+    async with open_chat(home, [turn, turn[:1], "Done."]) as chat:
         give_tools(chat.host, ToolOf("work", work))
         sent = await chat.send()
         await asyncio.wait_for(asyncio.gather(*(begun.get() for _ in steps)), PATIENCE)
         for name in ("c", "a", "b"):
             await asyncio.sleep(LAPSE)
             steps[name].set()
-            await heard(chat, partial(_has_text, name))
+            await wait_for_event(chat, partial(_has_text, name))
         await chat.settled(sent.run_id)
         calls = await chat.items("tool_call")
         assert [item.text for item in calls] == ["a", "b", "c", "a"]
@@ -108,7 +112,7 @@ async def test_several_calls_at_once_are_kept_apart(home: Path) -> None:
 @pytest.mark.case("TMO-07", "TMO-08", "TMO-09", "TCL-07", "ERR-02")
 async def test_cancelling_a_call_reaches_the_tool_and_the_model_goes_on(home: Path) -> None:
     mine = Mine()
-    async with digging(home, mine) as (chat, run_id):
+    async with open_chat_in_call(home, mine) as (chat, run_id):
         await asyncio.sleep(LAPSE)
         await chat.api.runs.cancel_call(ME, (await the_call(chat)).id)
         assert (await chat.settled(run_id)).status == "completed"
@@ -124,7 +128,7 @@ async def test_cancelling_a_call_reaches_the_tool_and_the_model_goes_on(home: Pa
 @pytest.mark.case("TMO-07", "F-52")
 async def test_cancelling_a_run_reaches_its_tools(home: Path) -> None:
     mine = Mine()
-    async with digging(home, mine) as (chat, run_id):
+    async with open_chat_in_call(home, mine) as (chat, run_id):
         await chat.api.runs.cancel(ME, run_id)
         assert (await chat.settled(run_id)).status == "cancelled"
         assert mine.told.is_set()
@@ -136,7 +140,7 @@ async def test_cancelling_a_run_reaches_its_tools(home: Path) -> None:
 @pytest.mark.case("TMO-07")
 async def test_a_reader_that_leaves_stops_nothing(home: Path) -> None:
     mine = Mine()
-    async with digging(home, mine) as (chat, run_id):
+    async with open_chat_in_call(home, mine) as (chat, run_id):
         async with aclosing(await chat.api.conversations.events(ME, chat.id, 0)) as feed:
             async for _ in feed:
                 break
@@ -151,7 +155,7 @@ async def test_a_reader_that_leaves_stops_nothing(home: Path) -> None:
 async def test_an_answer_that_comes_too_late_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     monkeypatch.setattr(limits, "CANCEL_GRACE", 0.05)
     mine = Mine(stubborn=True, total=0.1 if by == "timeout" else 30.0)
-    async with digging(home, mine) as (chat, run_id):
+    async with open_chat_in_call(home, mine) as (chat, run_id):
         if by == "call":
             await chat.api.runs.cancel_call(ME, (await the_call(chat)).id)
         elif by == "run":
@@ -167,7 +171,7 @@ async def test_an_answer_that_comes_too_late_is_dropped(home: Path, monkeypatch:
 
 async def test_a_tool_that_ends_with_an_answer_when_told_to_stop_has_acknowledged_it(home: Path) -> None:
     mine = Mine(stubborn=True)
-    async with digging(home, mine) as (chat, run_id):
+    async with open_chat_in_call(home, mine) as (chat, run_id):
         await chat.api.runs.cancel_call(ME, (await the_call(chat)).id)
         async with asyncio.timeout(PATIENCE):
             await mine.told.wait()
@@ -184,7 +188,7 @@ async def test_a_tool_that_ends_with_an_answer_when_told_to_stop_has_acknowledge
 @pytest.mark.parametrize("name", ["files.read", "files__read"])
 async def test_both_names_of_a_servers_tool_mean_the_same(home: Path, name: str) -> None:
     tool = ToolOf("files__read", server="Files")
-    async with chatting(home, [[{"call": name, "arguments": {"path": "a"}}], "Done."]) as chat:
+    async with open_chat(home, [[{"call": name, "arguments": {"path": "a"}}], "Done."]) as chat:
         give_tools(chat.host, tool)
         await chat.say(allow=("files.*",))
         call = await the_call(chat)
@@ -203,7 +207,7 @@ OPERATIONS: JsonObject = {
 async def test_a_dotted_name_of_a_built_in_tool_names_its_operation(home: Path, tmp_path: Path) -> None:
     tool = ToolOf("file_operations", schema=OPERATIONS)
     call: JsonObject = {"call": "file_operations.read_file", "arguments": {"path": "a"}}
-    async with chatting(home, [[call], "Done."], settings={"working_directory": str(tmp_path)}) as chat:
+    async with open_chat(home, [[call], "Done."], settings={"working_directory": str(tmp_path)}) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         assert [arguments for arguments, _ in tool.calls] == [{"path": "a", "operation": "read_file"}]
@@ -220,7 +224,7 @@ async def test_a_required_argument_with_a_default_is_filled_in_and_shown(home: P
         "required": ["depth", "place"],
     }
     tool = ToolOf("mine__dig", schema=schema, server=server)
-    async with chatting(home, [[{"call": "mine__dig", "arguments": {"place": {}}}], "Done."]) as chat:
+    async with open_chat(home, [[{"call": "mine__dig", "arguments": {"place": {}}}], "Done."]) as chat:
         give_tools(chat.host, tool)
         await chat.say(allow=ALLOWED)
         sent = {"place": {"north": 3}, "depth": 3}
@@ -230,7 +234,7 @@ async def test_a_required_argument_with_a_default_is_filled_in_and_shown(home: P
 
 async def test_a_required_argument_without_a_default_is_still_missing(home: Path) -> None:
     schema: JsonObject = {"properties": {"name": {"type": "string", "default": None}}, "required": ["name"]}
-    async with chatting(home, [[{"call": "mine__dig", "arguments": {}}], "Dug."]) as chat:
+    async with open_chat(home, [[{"call": "mine__dig", "arguments": {}}], "Dug."]) as chat:
         give_tools(chat.host, ToolOf("mine__dig", schema=schema, server="Mine"))
         await chat.say(allow=ALLOWED)
         assert (await the_call(chat)).text == "Missing required parameter: name"
@@ -241,7 +245,7 @@ async def test_a_required_argument_without_a_default_is_still_missing(home: Path
 async def test_an_unknown_operation_is_told_with_those_there_are(home: Path, tmp_path: Path, name: str) -> None:
     tool = ToolOf("file_operations", schema=OPERATIONS)
     call: JsonObject = {"call": name, "arguments": {"operation": "fly"}}
-    async with chatting(home, [[call], "Done."], settings={"working_directory": str(tmp_path)}) as chat:
+    async with open_chat(home, [[call], "Done."], settings={"working_directory": str(tmp_path)}) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         said = (await the_call(chat)).text
@@ -252,7 +256,7 @@ async def test_an_unknown_operation_is_told_with_those_there_are(home: Path, tmp
 @pytest.mark.case("ERR-03", "F-31")
 @pytest.mark.parametrize("name", ["files.write", "think.more", "nothing", "."])
 async def test_an_unknown_name_is_told_to_the_model(home: Path, name: str) -> None:
-    async with chatting(home, [[{"call": name, "arguments": {}}], "Done."]) as chat:
+    async with open_chat(home, [[{"call": name, "arguments": {}}], "Done."]) as chat:
         give_tools(chat.host, ToolOf("files__read", server="Files"), ToolOf("think"))
         assert (await chat.say()).status == "completed"
         assert (await the_call(chat)).raw["error"]["code"] == "TOOL_NOT_FOUND"
@@ -268,7 +272,7 @@ async def test_whatever_a_model_asks_for_gets_a_result_and_the_run_goes_on(home:
         {"call": "nothing", "arguments": {}},
     ]
     many = [{"call": "echo", "arguments": {"n": n}} for n in range(200)]
-    async with chatting(home, [odd, many, "Done."]) as chat:
+    async with open_chat(home, [odd, many, "Done."]) as chat:
         give_tools(chat.host, ToolOf())
         assert (await chat.say()).status == "completed"
         calls = await chat.items("tool_call")
@@ -280,7 +284,7 @@ async def test_whatever_a_model_asks_for_gets_a_result_and_the_run_goes_on(home:
 @pytest.mark.case("NAM-06", "NAM-07", "NAM-17", "CON-02")
 async def test_a_message_may_select_other_tools_than_its_conversation(home: Path) -> None:
     theirs, mine = (Selection(servers=(ServerChoice(name=name),)) for name in ("Files", "Mine"))
-    async with chatting(home, settings={}) as chat:
+    async with open_chat(home, settings={}) as chat:
         box = give_tools(chat.host, ToolOf())
         await chat.say()
         run = await chat.settled((await chat.send()).run_id)
@@ -313,7 +317,7 @@ async def test_a_server_that_went_away_between_message_and_run_is_refused_again(
         async def tools(self, wanted: ToolRequest) -> Any:
             raise PilothouseError("unknown_server", "There is no server Mine.")
 
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         give_tools(chat.host).tools = Empty().tools  # type: ignore[method-assign]
         run = await chat.say()
         assert run.status == "failed"
@@ -331,7 +335,7 @@ async def test_a_result_has_all_that_one_asks_of_it(home: Path) -> None:
 
     tool = ToolOf("draw")
     tool.reporting = draws
-    async with chatting(home, [[{"call": "draw", "arguments": {"n": 1}, "id": "call_7"}], "Done."]) as chat:
+    async with open_chat(home, [[{"call": "draw", "arguments": {"n": 1}, "id": "call_7"}], "Done."]) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         call = await the_call(chat)
@@ -350,7 +354,7 @@ async def test_a_tools_own_error_is_shown_and_told(home: Path) -> None:
         await asyncio.sleep(LAPSE)
         return ToolOutput(text="No such repository: x/y", error=ToolError("TOOL_ERROR", "No such repository: x/y"))
 
-    async with chatting(home, [[{"call": "echo", "arguments": {}}], "I see."]) as chat:
+    async with open_chat(home, [[{"call": "echo", "arguments": {}}], "I see."]) as chat:
         give_tools(chat.host, ToolOf(action=refuses))
         await chat.say()
         call = await the_call(chat)
@@ -366,7 +370,7 @@ async def test_a_tool_may_add_to_its_item_and_not_change_what_the_call_is(home: 
     async def adds(arguments: JsonObject, context: CallContext) -> ToolOutput:
         return ToolOutput(text="x", data={"attempts": 2, "arguments": {"forged": 1}, "callId": "forged", "tool": "rm"})
 
-    async with chatting(home, [[{"call": "echo", "arguments": {"a": 1}}], "Done."]) as chat:
+    async with open_chat(home, [[{"call": "echo", "arguments": {"a": 1}}], "Done."]) as chat:
         give_tools(chat.host, ToolOf(action=adds))
         await chat.say()
         data = (await the_call(chat)).raw
@@ -375,7 +379,7 @@ async def test_a_tool_may_add_to_its_item_and_not_change_what_the_call_is(home: 
 
 
 async def test_the_guide_about_tools_is_in_the_prompt_and_not_in_the_settings(home: Path) -> None:
-    async with chatting(home, settings={"system_prompt": "Be brief."}) as chat:
+    async with open_chat(home, settings={"system_prompt": "Be brief."}) as chat:
         give_tools(chat.host, ToolOf(), guide="There are tools.")
         seen: list[str] = []
         opened = await chat.host.executor._parts.models.open(f"scripted:{chat.script}")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +23,13 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.items import Item
 from pilothouse.types.selection import OnDemand, Selection
 from pilothouse.types.servers import ConsentGiven, ServerInput
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.extending import check_extends
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.mcp_servers import SCRIPTED
+from tests.support.request_prefix import check_extends
+from tests.support.sampling import first_and_some
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.wire_writers import WIRES, Call, Say, Text, Wire
 
-SERVER = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 SECRET_WORDS = "Gives back exactly the words that it was told"
 ECHO: dict[str, Any] = {
     "name": "echo",
@@ -49,7 +52,7 @@ async def add_server(chat: Chat, folder: Path, name: str, tools: list[dict[str, 
     """Add a server with these tools, and let them be learned; return its id."""
     file = folder / f"{name}.json"
     file.write_text(json.dumps(tools))
-    body = ServerInput(name=name, command=sys.executable, args=(str(SERVER), "--tools", str(file)))
+    body = ServerInput(name=name, command=sys.executable, args=(str(SCRIPTED), "--tools", str(file)))
     view = await chat.api.servers.add(ME, body)
     assert view.consent is not None
     await chat.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
@@ -95,12 +98,22 @@ async def calls(chat: Chat) -> list[Item]:
     return await chat.items("tool_call")
 
 
+@asynccontextmanager
+async def office(home: Path, folder: Path, *more: dict[str, Any]) -> AsyncIterator[tuple[Chat, Endpoint]]:
+    """A chat that always looks for its tools, with a server of one that echoes and these."""
+    async with Endpoint() as endpoint, open_chat(home) as chat:
+        await add_server(chat, folder, "Office", [ECHO, *more])
+        await set_to(chat, "always")
+        await use(chat, endpoint)
+        yield chat, endpoint
+
+
 @pytest.mark.case("NAM-03", "NAM-04", "NAM-14")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", first_and_some(WIRES))
 async def test_a_tool_is_found_and_called_by_name_and_each_request_extends_the_one_before(
     home: Path, tmp_path: Path, wire: Wire
 ) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await add_server(chat, tmp_path, "Office", [ECHO, *fillers(60)])
         await use(chat, endpoint, wire)
         endpoint.answer(
@@ -162,7 +175,7 @@ async def asked_and_allowed(chat: Chat, endpoint: Endpoint, call: Call) -> tuple
 
 @pytest.mark.case("NAM-04")
 async def test_whoever_is_asked_sees_the_tool_itself_as_with_a_call_of_it(home: Path, tmp_path: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await add_server(chat, tmp_path, "Office", [ECHO, *fillers(3)])
         await use(chat, endpoint)
         await set_to(chat, "never")
@@ -179,10 +192,7 @@ async def test_whoever_is_asked_sees_the_tool_itself_as_with_a_call_of_it(home: 
 
 @pytest.mark.case("NAM-04")
 async def test_a_permission_for_the_tool_holds_however_it_is_called(home: Path, tmp_path: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
-        await add_server(chat, tmp_path, "Office", [ECHO, a_tool("other")])
-        await set_to(chat, "always")
-        await use(chat, endpoint)
+    async with office(home, tmp_path, a_tool("other")) as (chat, endpoint):
         endpoint.answer(calling(by_name("office.echo", {"text": "a"})), DONE)
         assert (await chat.say()).status == "waiting"
         [question] = await chat.items("question")
@@ -201,10 +211,7 @@ async def test_a_permission_for_the_tool_holds_however_it_is_called(home: Path, 
 
 @pytest.mark.case("NAM-04")
 async def test_wrong_arguments_are_told_in_the_usual_words_and_can_be_corrected(home: Path, tmp_path: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
-        await add_server(chat, tmp_path, "Office", [ECHO])
-        await set_to(chat, "always")
-        await use(chat, endpoint)
+    async with office(home, tmp_path) as (chat, endpoint):
         endpoint.answer(
             calling(Call("n1", "office__echo", '{"words": 1}')),
             calling(by_name("office__echo", {"words": 1}, "n2")),
@@ -229,7 +236,7 @@ async def test_wrong_arguments_are_told_in_the_usual_words_and_can_be_corrected(
 @pytest.mark.case("NAM-03")
 @pytest.mark.parametrize("count", [3, 60])
 async def test_by_itself_only_many_tools_are_looked_for(home: Path, tmp_path: Path, count: int) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await add_server(chat, tmp_path, "Office", fillers(count))
         await use(chat, endpoint)
         endpoint.answer(DONE)
@@ -250,7 +257,7 @@ async def test_by_itself_only_many_tools_are_looked_for(home: Path, tmp_path: Pa
 async def test_what_is_pinned_stays_in_and_more_than_the_provider_takes_is_not_left_out(
     home: Path, tmp_path: Path
 ) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         short = [a_tool(name, "Does it.") for name in ("pid", "count", *(f"t{number:03}" for number in range(200)))]
         await add_server(chat, tmp_path, "Office", short)
         await use(chat, endpoint, context_window=1_000_000)
@@ -268,14 +275,14 @@ async def test_what_is_pinned_stays_in_and_more_than_the_provider_takes_is_not_l
 @pytest.mark.case("NAM-03")
 async def test_a_restart_in_the_middle_of_a_call_by_name_goes_on_with_it(home: Path, tmp_path: Path) -> None:
     async with Endpoint() as endpoint:
-        async with chatting(home, at_rest=False) as chat:
+        async with open_chat(home, at_rest=False) as chat:
             await add_server(chat, tmp_path, "Office", [ECHO, *fillers(60)])
             await use(chat, endpoint)
             endpoint.answer(calling(search("give back words")), calling(by_name("office__echo", {"text": "hi"})), DONE)
             assert (await chat.say()).status == "waiting"
             [question] = await chat.items("question")
             conversation = chat.id
-        async with chatting(home) as other:
+        async with open_chat(home) as other:
             chat = Chat(other.host, conversation, other.script)
             await chat.api.questions.answer(ME, question.id, Answer(choice="allow"))
             assert (await chat.settled(question.run_id or "")).status == "completed"
@@ -288,7 +295,7 @@ async def test_a_restart_in_the_middle_of_a_call_by_name_goes_on_with_it(home: P
 async def test_what_was_used_is_sent_whole_once_a_summary_took_the_place_of_the_search(
     home: Path, tmp_path: Path
 ) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await add_server(chat, tmp_path, "Office", [ECHO, *fillers(60)])
         await use(chat, endpoint, context_window=20_000)
         endpoint.answer(
@@ -320,7 +327,7 @@ async def test_what_was_used_is_sent_whole_once_a_summary_took_the_place_of_the_
 
 @pytest.mark.case("NAM-03")
 async def test_changing_models_in_between_loses_nothing(home: Path, tmp_path: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         await add_server(chat, tmp_path, "Office", [ECHO, *fillers(60)])
         said = []
         for number, wire in enumerate(WIRES):
@@ -348,7 +355,7 @@ async def test_a_model_that_writes_its_calls_as_text_finds_tools_too(home: Path,
         line(server="office", name="echo", args={"text": "as it was taught"}),
         "Done.",
     ]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         await add_server(chat, tmp_path, "Office", [ECHO, *fillers(60)])
         await chat.use(ModelInput(name="m", id="m", provider="scripted", model=str(chat.script), tool_calls="text"))
         assert (await chat.say(allow=("office.*",))).status == "completed"
@@ -362,10 +369,7 @@ async def test_a_model_that_writes_its_calls_as_text_finds_tools_too(home: Path,
 
 @pytest.mark.case("NAM-04")
 async def test_a_person_may_change_what_a_tool_is_given_and_the_models_words_stay(home: Path, tmp_path: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
-        await add_server(chat, tmp_path, "Office", [ECHO])
-        await set_to(chat, "always")
-        await use(chat, endpoint)
+    async with office(home, tmp_path) as (chat, endpoint):
         endpoint.answer(calling(by_name("office__echo", {"text": "mine"})), DONE)
         assert (await chat.say()).status == "waiting"
         [question] = await chat.items("question")
@@ -381,7 +385,7 @@ async def test_a_person_may_change_what_a_tool_is_given_and_the_models_words_sta
 
 @pytest.mark.case("NAM-03")
 async def test_a_search_comes_in_pages_with_whole_schemas_of_the_best(home: Path, tmp_path: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as chat:
+    async with Endpoint() as endpoint, open_chat(home) as chat:
         many = [a_tool(f"send_letter_{number:02}", "Sends a letter.", to={"type": "string"}) for number in range(12)]
         await add_server(chat, tmp_path, "Post", [*many, *fillers(60)])
         await use(chat, endpoint)

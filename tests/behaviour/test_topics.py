@@ -17,7 +17,7 @@ from pilothouse.types.host import ClientApi, ListChange
 from pilothouse.types.todos import Todo, TodoInput
 from pilothouse.types.topics import Topic, TopicInput, TopicPatch
 from pilothouse.wiring import OpenHost, open_host
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.waiting import eventually
 from tests.support.wire_writers import Say, Text
@@ -55,7 +55,7 @@ async def a_topic(host: OpenHost, name: str = "Garden") -> Topic:
 
 @pytest.mark.case("CHT-15")
 async def test_conversations_of_a_topic_share_one_list_of_todos(home: Path) -> None:
-    async with chatting(home, [[call("add", newTodos=[{"title": CANARY}])], "Noted."]) as one:
+    async with open_chat(home, [[call("add", newTodos=[{"title": CANARY}])], "Noted."]) as one:
         garden, kitchen = await a_topic(one.host), await a_topic(one.host, "Kitchen")
         await put(one.api, one.id, topic_id=garden.id)
         two, stranger = await another(one), await another(one, topic_id=kitchen.id)
@@ -71,7 +71,7 @@ async def test_conversations_of_a_topic_share_one_list_of_todos(home: Path) -> N
 
 @pytest.mark.case("CHT-15")
 async def test_a_list_is_kept_while_its_conversation_is_in_a_topic(home: Path) -> None:
-    async with chatting(home, [[call("write", todoList=[{"title": "My own"}])], "Noted."]) as chat:
+    async with open_chat(home, [[call("write", todoList=[{"title": "My own"}])], "Noted."]) as chat:
         await chat.say()
         first, second = await a_topic(chat.host), await a_topic(chat.host, "Kitchen")
         other = await another(chat, topic_id=second.id)
@@ -90,7 +90,7 @@ async def test_a_list_is_kept_while_its_conversation_is_in_a_topic(home: Path) -
 
 @pytest.mark.case("CHT-15")
 async def test_a_deleted_topic_comes_back_with_its_conversations_and_todos(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         topic = await a_topic(chat.host)
         await put(chat.api, chat.id, topic_id=topic.id)
         await chat.api.todos.put(ME, chat.id, TodoInput(todos=(Todo(id=1, title=CANARY),)))
@@ -105,7 +105,7 @@ async def test_a_deleted_topic_comes_back_with_its_conversations_and_todos(home:
 
 @pytest.mark.case("CHT-15")
 async def test_a_model_is_told_what_others_did_to_the_list_of_its_topic(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home) as one:
+    async with Endpoint() as endpoint, open_chat(home) as one:
         from tests.behaviour.test_todos import with_model
 
         await with_model(one, endpoint, "openai-compatible")
@@ -125,7 +125,7 @@ async def test_a_model_is_told_what_others_did_to_the_list_of_its_topic(home: Pa
 
 @pytest.mark.case("CHT-15")
 async def test_every_page_hears_of_topics_and_of_their_todos(home: Path) -> None:
-    async with chatting(home) as chat, asyncio.timeout(PATIENCE):
+    async with open_chat(home) as chat, asyncio.timeout(PATIENCE):
         changes = chat.host.api.list_changes(ME)
         async with aclosing(changes):
             waiting = asyncio.create_task(anext(changes))
@@ -147,7 +147,7 @@ async def test_every_page_hears_of_topics_and_of_their_todos(home: Path) -> None
 @pytest.mark.case("CHT-15")
 async def test_another_process_sees_the_list_of_a_topic_and_tells_its_pages(home: Path, postgres_url: str) -> None:
     async with (
-        chatting(home, database_url=postgres_url) as chat,
+        open_chat(home, database_url=postgres_url) as chat,
         open_host(home.parent / "other", postgres_url) as other,
         asyncio.timeout(PATIENCE),
     ):
@@ -175,7 +175,7 @@ async def test_another_process_sees_the_list_of_a_topic_and_tells_its_pages(home
 
 @pytest.mark.case("CHT-15")
 async def test_a_topic_is_its_owner_s(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         topic = await a_topic(chat.host)
         await put(chat.api, chat.id, topic_id=topic.id)
         api = chat.api.topics
@@ -205,7 +205,7 @@ async def test_a_topic_is_its_owner_s(home: Path) -> None:
     ],
 )
 async def test_a_topic_that_cannot_be_is_refused_in_a_sentence(home: Path, body: TopicInput, said: str) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         await a_topic(chat.host)
         with pytest.raises(PilothouseError) as refused:
             await chat.api.topics.create(ME, body)

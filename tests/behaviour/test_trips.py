@@ -18,7 +18,7 @@ from pilothouse.store.database import Database
 from pilothouse.types import limits
 from pilothouse.types.messages import ModelRequest
 from pilothouse.types.stream import StreamEvent
-from tests.support.chatting import chatting
+from tests.support.chats import open_chat
 from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import eventually
 
@@ -46,7 +46,7 @@ def _noting(done: Callable[..., Any], name: str, trips: list[str]) -> Callable[.
 
 
 async def test_the_store_is_asked_six_times_before_the_model_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with chatting(home, ["Done."]) as chat:
+    async with open_chat(home, ["Done."]) as chat:
         await chat.say()
         # Whoever has ended looks for what is next.
         await chat.host.executor.idle.wait()
@@ -92,7 +92,7 @@ async def test_what_a_round_costs_beside_its_work(home: Path, monkeypatch: pytes
 
     async def run_of(rounds: int) -> Counter[str]:
         turns = [[{"call": "look", "arguments": {"at": number}}] for number in range(rounds)]
-        async with chatting(home / str(rounds), [*turns, "Done."], role="once") as chat:
+        async with open_chat(home / str(rounds), [*turns, "Done."], role="once") as chat:
             give_tools(chat.host, ToolOf("look"))
             counts.clear()
             assert (await chat.say(allow=("look",))).status == "completed"

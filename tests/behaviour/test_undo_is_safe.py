@@ -17,17 +17,15 @@ from pilothouse.types.api import ConversationPatch, NewConversation
 from pilothouse.types.errors import PilothouseError
 from tests.behaviour.test_command_changes import command, freely, unasked
 from tests.behaviour.test_set_aside import TASKS, ran
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.txt").write_text("one\n")
-    return folder
+def work(work: Path) -> Path:
+    (work / "a.txt").write_text("one\n")
+    return work
 
 
 async def test_what_nobody_looks_into_is_named_before_the_first_command_and_after_the_one_that_made_it(
@@ -36,7 +34,7 @@ async def test_what_nobody_looks_into_is_named_before_the_first_command_and_afte
     os.mkdir(os.fsencode(work) + b"/caf\xe9")
     (work / os.fsdecode(b"caf\xe9") / "x").write_text("x")
     deep = "python3 -c \"import os\nfor _ in range(110): os.mkdir('d'); os.chdir('d')\""
-    async with chatting(home, [command("true"), command(deep), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command("true"), command(deep), "Done."], settings=unasked(work)) as chat:
         await freely(chat)
         await chat.say()
         items = [item for item in await chat.items() if item.kind in ("notice", "tool_call")]
@@ -54,7 +52,7 @@ async def test_a_command_that_leaves_more_than_is_looked_at_is_undone_where_some
     (work / "src").mkdir()
     (work / "src" / "b.py").write_text("b = 1\n")
     does = "mkdir junk; touch $(seq -f junk/%g 400); rm -r src a.txt; echo obey > AGENTS.md"
-    async with chatting(home, [command(does), "Done.", command("true"), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(does), "Done.", command("true"), "Done."], settings=unasked(work)) as chat:
         await freely(chat)
         run = await chat.say()
         assert not (work / "AGENTS.md").exists()
@@ -69,7 +67,7 @@ async def test_a_command_that_leaves_more_than_is_looked_at_is_undone_where_some
 
 async def test_what_two_conversations_do_to_one_folder_is_undone_by_each_for_itself(home: Path, work: Path) -> None:
     turns = [command("echo 1 >> a.txt; echo 1 > first"), "Done.", command("mv first moved; echo 3 > third"), "Done."]
-    async with chatting(home, turns, settings=unasked(work)) as chat:
+    async with open_chat(home, turns, settings=unasked(work)) as chat:
         await freely(chat)
         first = await chat.say()
         settings = (await chat.snapshot()).conversation.settings
@@ -92,7 +90,7 @@ async def test_what_two_conversations_do_to_one_folder_is_undone_by_each_for_its
 
 
 async def test_put_back_and_dropped_from_two_tabs_only_the_first_counts(home: Path, work: Path) -> None:
-    async with chatting(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(TASKS), "Done."], settings=unasked(work)) as chat:
         changes = chat.api.changes
         (notice,) = await ran(chat)
         tabs = (changes.undo_call(ME, notice.id), changes.drop(ME, notice.id), changes.undo_call(ME, notice.id))
@@ -110,7 +108,7 @@ async def test_put_back_and_dropped_from_two_tabs_only_the_first_counts(home: Pa
 async def test_what_cannot_be_kept_is_not_set_aside_but_told(
     home: Path, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with chatting(home, [command("echo obey > AGENTS.md"), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command("echo obey > AGENTS.md"), "Done."], settings=unasked(work)) as chat:
 
         async def full(*_: object) -> None:
             raise PilothouseError("disk_full", "The disk is full.")
@@ -129,7 +127,7 @@ async def test_what_cannot_be_kept_is_not_set_aside_but_told(
 
 async def test_many_commands_leave_no_file_and_no_descriptor_behind(home: Path, work: Path) -> None:
     turns = [*(command(f"echo {number} > a.txt; echo x > new{number % 7}") for number in range(40)), "Done."]
-    async with chatting(home, [*turns[:3], "Done.", *turns], settings=unasked(work)) as chat:
+    async with open_chat(home, [*turns[:3], "Done.", *turns], settings=unasked(work)) as chat:
         await freely(chat)
         await chat.say()
         before = held_open()

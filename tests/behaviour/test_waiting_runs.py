@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import aclosing
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pilothouse.types.api import NewConversation, NewMessage
+from pilothouse.types.api import MessageAccepted, NewConversation, NewMessage
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemUpdated, RunUpdated, event_decoder
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
 from tests.support.waiting import eventually
 
 
@@ -29,6 +30,15 @@ def one_slot(home: Path) -> Path:
 def held(go: Path) -> list[Any]:
     """Return an answer that ends when a file is there."""
     return ["Let me see. ", {"wait": PATIENCE, "until": str(go)}, "Done."]
+
+
+@asynccontextmanager
+async def at_work(home: Path, go: Path) -> AsyncIterator[tuple[Chat, MessageAccepted]]:
+    """A chat at work on its first message until a file is there."""
+    async with open_chat(home, [held(go)]) as chat:
+        first = await chat.send("First")
+        await chat.until_streaming("Let me see")
+        yield chat, first
 
 
 async def another(chat: Chat) -> Chat:
@@ -54,9 +64,7 @@ async def test_runs_that_find_no_slot_wait_and_are_told_how_many_come_before_the
     one_slot: Path, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
-    async with chatting(one_slot, [held(go)]) as chat:
-        first = await chat.send("First")
-        await chat.until_streaming("Let me see")
+    async with at_work(one_slot, go) as (chat, first):
         others = [await another(chat) for _ in range(2)]
         sent = [await other.send("Later") for other in others]
         for before, (other, one) in enumerate(zip(others, sent, strict=True)):
@@ -72,9 +80,7 @@ async def test_one_that_was_stopped_or_deleted_while_it_waited_is_not_counted_an
     one_slot: Path, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
-    async with chatting(one_slot, [held(go)]) as chat:
-        first = await chat.send("First")
-        await chat.until_streaming("Let me see")
+    async with at_work(one_slot, go) as (chat, first):
         stopped, deleted, last = [await another(chat) for _ in range(3)]
         await chat.api.runs.cancel(ME, (await stopped.send("Stopped")).run_id)
         await deleted.send("Deleted")
@@ -90,30 +96,32 @@ async def test_a_conversation_with_many_messages_does_not_keep_the_others_waitin
     one_slot: Path, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
-    async with chatting(one_slot, [held(go), "Yes.", "Yes."]) as chat:
-        begun: list[str] = []
+    async with open_chat(one_slot, [held(go), "Yes.", "Yes."]) as chat:
+        # When each began, by what the server says: what is read of two conversations may come in any order.
+        began: dict[str, float] = {}
 
         async def watch(one: Chat) -> None:
             async with aclosing(await chat.api.conversations.events(ME, one.id, 0)) as feed:
                 async for batch in feed:
                     for event in (event_decoder.decode(sent.json) for sent in batch if sent.seq):
                         if isinstance(event, RunUpdated) and event.run.status == "running":
-                            begun.append(event.run.id)
+                            began.setdefault(event.run.id, event.run.updated_at)
 
         quiet = await another(chat)
         watching = [asyncio.create_task(watch(one)) for one in (chat, quiet)]
         many = [await chat.send("First")]
         await chat.until_streaming("Let me see")
         many += [await chat.send(f"More {number}") for number in range(2)]
-        go.touch()
         alone = await quiet.send("Just one")
+        go.touch()
         for one in many:
             await chat.settled(one.run_id)
         await quiet.settled(alone.run_id)
-        await eventually(lambda: asyncio.sleep(0, len(begun) == 4), "all to be begun")
+        await eventually(lambda: asyncio.sleep(0, len(began) == 4), "all to be begun")
         for task in watching:
             task.cancel()
         await asyncio.wait(watching)
+        begun = sorted(began, key=began.__getitem__)
         assert [run_id for run_id in begun if run_id != alone.run_id] == [one.run_id for one in many]
         assert begun.index(alone.run_id) < 3, "it came before the last of the many"
 
@@ -122,7 +130,7 @@ async def test_a_message_beyond_those_that_may_wait_is_refused_and_nothing_of_it
     one_slot: Path, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
-    async with chatting(one_slot, [held(go), "Yes."]) as chat:
+    async with open_chat(one_slot, [held(go), "Yes."]) as chat:
         await chat.send("First")
         await chat.until_streaming("Let me see")
         other = await another(chat)
@@ -148,7 +156,7 @@ async def _ended(chat: Chat, run_id: str) -> bool:
 async def test_a_refused_message_withdraws_no_question(one_slot: Path, tmp_path: Path) -> None:
     go = tmp_path / "go"
     ask = {"call": "file_operations", "arguments": {"operation": "create", "path": "a.txt", "content": "x"}}
-    async with chatting(one_slot, [[ask]], settings={"working_directory": str(tmp_path)}) as chat:
+    async with open_chat(one_slot, [[ask]], settings={"working_directory": str(tmp_path)}) as chat:
         asked = await chat.say("Write a file")
         assert asked.status == "waiting"
         chat.write([held(go)])

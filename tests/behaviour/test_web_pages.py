@@ -12,9 +12,9 @@ import pytest
 
 from pilothouse import __version__
 from pilothouse.types.api import Answer as Reply
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.tiny_http import Answer, Request, TinyHttp
-from tests.support.web_sites import HTML, allow_sites, site, web_call
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.tiny_http import HTML, Answer, Request, TinyHttp, site
+from tests.support.web_sites import allow_sites, web_call
 
 PAGE = """<!doctype html><html><head><title>Boats &amp; harbours</title></head><body>
 <nav><a href="/">Home</a></nav>
@@ -31,7 +31,7 @@ async def last_call(chat: Chat) -> Any:
 
 @pytest.mark.case("UTL-15")
 async def test_a_page_is_read_as_text_with_its_links(home: Path) -> None:
-    async with site({"/": PAGE}) as server, chatting(home, [[web_call("fetch", url="x")], "Done."]) as chat:
+    async with site({"/": PAGE}) as server, open_chat(home, [[web_call("fetch", url="x")], "Done."]) as chat:
         await allow_sites(chat, server)
         chat.write([[web_call("fetch", url=f"{server.url}/#boats")], "Done."])
         assert (await chat.say("Read it.", allow=("web_operations.fetch",))).status == "completed"
@@ -49,7 +49,7 @@ async def test_a_page_is_read_as_text_with_its_links(home: Path) -> None:
 
 @pytest.mark.case("UTL-15")
 async def test_a_host_is_asked_about_before_anything_is_sent_and_once_in_a_conversation(home: Path) -> None:
-    async with site({"/": PAGE, "/more": PAGE}) as server, chatting(home) as chat:
+    async with site({"/": PAGE, "/more": PAGE}) as server, open_chat(home) as chat:
         await allow_sites(chat, server)
         turns = [[web_call("fetch", url=f"{server.url}/")], [web_call("fetch", url=f"{server.url}/more")], "Done."]
         chat.write(turns)
@@ -66,14 +66,12 @@ async def test_a_host_is_asked_about_before_anything_is_sent_and_once_in_a_conve
 
 @pytest.mark.case("UTL-15")
 async def test_where_commands_are_held_reading_a_page_asks_nothing_until_something_private_was_read(
-    home: Path, tmp_path: Path
+    home: Path, work: Path
 ) -> None:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "notes.txt").write_text("private")
+    (work / "notes.txt").write_text("private")
     read = {"call": "file_operations", "arguments": {"operation": "read_file", "filePath": "notes.txt"}}
-    settings = {"working_directory": str(folder), "mode": "sandboxed"}
-    async with site({"/": PAGE}) as server, chatting(home, settings=settings) as chat:
+    settings = {"working_directory": str(work), "mode": "sandboxed"}
+    async with site({"/": PAGE}) as server, open_chat(home, settings=settings) as chat:
         await allow_sites(chat, server)
         turns = [[web_call("fetch", url=f"{server.url}/")], [web_call("fetch", url=f"{server.url}/?a=b")], "Done."]
         leaving = web_call("fetch", url=f"{server.url}/?about=private")
@@ -92,7 +90,7 @@ async def test_where_commands_are_held_reading_a_page_asks_nothing_until_somethi
 @pytest.mark.case("UTL-15")
 async def test_the_rest_of_a_long_page_is_read_without_asking_anyone_again(home: Path) -> None:
     words = "".join(f"<p>Paragraph number {number} of a long page.</p>" for number in range(3_000))
-    async with site({"/": f"<title>Long</title>{words}"}) as server, chatting(home) as chat:
+    async with site({"/": f"<title>Long</title>{words}"}) as server, open_chat(home) as chat:
         await allow_sites(chat, server)
         once = [[web_call("fetch", url=server.url)], "Done."]
         chat.write(once)
@@ -128,7 +126,7 @@ async def test_the_rest_of_a_long_page_is_read_without_asking_anyone_again(home:
 )
 async def test_each_kind_of_text_is_read_in_its_own_letters(home: Path, kind: str, body: bytes, shown: str) -> None:
     headers = {"content-type": kind} if kind else {}
-    async with site({"/": Answer(200, body, headers)}) as server, chatting(home) as chat:
+    async with site({"/": Answer(200, body, headers)}) as server, open_chat(home) as chat:
         await allow_sites(chat, server)
         chat.write([[web_call("fetch", url=server.url)], "Done."])
         await chat.say(allow=("web_operations.fetch",))
@@ -148,7 +146,7 @@ async def test_each_kind_of_text_is_read_in_its_own_letters(home: Path, kind: st
     ],
 )
 async def test_what_is_no_page_is_said_in_one_sentence(home: Path, answer: Answer, said: str) -> None:
-    async with site({"/": answer}) as server, chatting(home) as chat:
+    async with site({"/": answer}) as server, open_chat(home) as chat:
         await allow_sites(chat, server)
         chat.write([[web_call("fetch", url=server.url)], "Done."])
         await chat.say(allow=("web_operations.fetch",))
@@ -163,7 +161,7 @@ async def test_a_page_that_moved_on_its_own_host_is_followed_and_one_that_moved_
     async with site({"/new": PAGE}) as there:
         pages: dict[str, Answer | str] = {"/old": Answer(301, b"", {"location": "/new"}), "/new": PAGE}
         pages["/away"] = Answer(302, b"", {"location": f"{there.url}/new?told=1"})
-        async with site(pages) as server, chatting(home) as chat:
+        async with site(pages) as server, open_chat(home) as chat:
             await allow_sites(chat, server, there)
             moved, away = f"{server.url}/old", f"{server.url}/away"
             chat.write([[web_call("fetch", url=moved)], [web_call("fetch", url=away)], "Done."])
@@ -194,7 +192,7 @@ async def test_pages_of_one_host_are_read_one_after_the_other(home: Path) -> Non
         open_now -= 1
         return Answer(200, b"<p>slow", HTML)
 
-    async with TinyHttp(answer) as server, chatting(home) as chat:
+    async with TinyHttp(answer) as server, open_chat(home) as chat:
         await allow_sites(chat, server)
         chat.write([[web_call("fetch", url=f"{server.url}/{number}") for number in range(3)], "Done."])
         await chat.say(allow=("web_operations.fetch",))
@@ -203,7 +201,7 @@ async def test_pages_of_one_host_are_read_one_after_the_other(home: Path) -> Non
 
 
 async def test_a_read_only_conversation_cannot_read_the_web(home: Path) -> None:
-    async with chatting(home, settings={"mode": "read_only"}) as chat:
+    async with open_chat(home, settings={"mode": "read_only"}) as chat:
         chat.write([[web_call("fetch", url="https://example.com/")], "Done."])
         await chat.say()
         assert (await last_call(chat)).status == "failed"

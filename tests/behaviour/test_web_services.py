@@ -16,7 +16,7 @@ from pilothouse.types.api import Answer as Reply
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Tool, ToolRequest
 from pilothouse.types.web import WebKey
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.pictures import a_png
 from tests.support.tiny_http import Answer, Request, TinyHttp
 from tests.support.web_sites import set_web, web_call
@@ -53,7 +53,7 @@ def operations(tools: dict[str, Tool]) -> list[str]:
 
 @pytest.mark.case("UTL-15")
 async def test_searching_is_offered_once_a_service_is_set_up_and_works(home: Path) -> None:
-    async with a_service() as server, chatting(home, [[web_call("search", query="boats")], "Done."]) as chat:
+    async with a_service() as server, open_chat(home, [[web_call("search", query="boats")], "Done."]) as chat:
         tools = await offered(chat)
         schema: Any = tools["web_operations"].spec.input_schema
         assert operations(tools) == ["fetch"]
@@ -82,7 +82,7 @@ async def test_searching_is_offered_once_a_service_is_set_up_and_works(home: Pat
 @pytest.mark.case("UTL-15")
 async def test_a_search_that_fails_says_why_and_a_search_without_a_service_is_refused(home: Path) -> None:
     turns = [[web_call("search", query="boats")], "Done.", [web_call("search", query="boats")], "Done."]
-    async with a_service(429) as server, chatting(home, turns) as chat:
+    async with a_service(429) as server, open_chat(home, turns) as chat:
         await chat.say()
         [call] = await chat.items("tool_call")
         assert call.status == "failed"
@@ -100,7 +100,7 @@ async def test_a_search_that_fails_says_why_and_a_search_without_a_service_is_re
 @pytest.mark.case("UTL-17")
 async def test_a_picture_is_made_where_a_service_is_set_up_and_kept_as_the_result(home: Path) -> None:
     wanted = {"call": "image_generation", "arguments": {"prompt": "A boat", "size": "640x480"}}
-    async with a_service() as server, chatting(home, [[wanted], "Done."]) as chat:
+    async with a_service() as server, open_chat(home, [[wanted], "Done."]) as chat:
         assert "image_generation" not in await offered(chat)
         await set_web(chat, pictures="openai", picturesAddress=server.url, picturesModel="painter")
         await chat.api.web.set_key(ME, "pictures", WebKey(value=KEY))
@@ -134,7 +134,7 @@ async def test_what_cannot_be_a_picture_is_said_before_anyone_is_asked(
     home: Path, given: dict[str, Any], said: str
 ) -> None:
     wanted = {"call": "image_generation", "arguments": given}
-    async with chatting(home, [[wanted], "Done."]) as chat:
+    async with open_chat(home, [[wanted], "Done."]) as chat:
         await set_web(chat, pictures="automatic1111")
         assert (await chat.say()).status == "completed"
         [call] = await chat.items("tool_call")
@@ -146,7 +146,7 @@ async def test_what_cannot_be_a_picture_is_said_before_anyone_is_asked(
 async def test_a_picture_that_may_cost_money_is_asked_about_where_commands_are_held(home: Path, tmp_path: Path) -> None:
     wanted = {"call": "image_generation", "arguments": {"prompt": "A boat"}}
     settings = {"working_directory": str(tmp_path), "mode": "sandboxed"}
-    async with a_service() as server, chatting(home, [[wanted], "Done."], settings=settings) as chat:
+    async with a_service() as server, open_chat(home, [[wanted], "Done."], settings=settings) as chat:
         await set_web(chat, pictures="openai", picturesAddress="https://pictures.example/v1")
         await chat.api.web.set_key(ME, "pictures", WebKey(value=KEY))
         run = await chat.say()
@@ -174,14 +174,14 @@ async def test_a_picture_that_may_cost_money_is_asked_about_where_commands_are_h
     ],
 )
 async def test_what_cannot_be_set_is_refused_in_one_sentence(home: Path, settings: dict[str, str], said: str) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         with pytest.raises((PilothouseError, Exception)) as caught:
             await set_web(chat, **settings)
         assert said in str(caught.value)
 
 
 async def test_there_are_services_for_two_things_only(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         with pytest.raises(PilothouseError, match="There is no service for “mail”"):
             await chat.api.web.test(ME, "mail")
         assert (await chat.api.web.test(ME, "search")).message == "No service is chosen."
@@ -189,7 +189,7 @@ async def test_there_are_services_for_two_things_only(home: Path) -> None:
 
 async def test_a_program_sets_a_service_up(home: Path) -> None:
     async with a_service() as server:
-        async with chatting(home) as chat:
+        async with open_chat(home) as chat:
             await set_web(chat, search="searxng", searchAddress=server.url)
         async with Host(home) as host:
             await host.web.set_key("search", KEY)

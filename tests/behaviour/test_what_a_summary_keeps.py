@@ -15,9 +15,10 @@ from pilothouse.types.api import Answer, CompactionWish, ConversationPatch, Mode
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.databases import SQLITE_AND_POSTGRESQL
 from tests.support.scripted_endpoint import Endpoint, Reply
-from tests.support.summing_up import looking
+from tests.support.summary_chats import look_tool
 from tests.support.tools import ToolOf, add_tools
 from tests.support.wire_writers import Call, Say, Text
 
@@ -90,9 +91,9 @@ async def summed_up(chat: Chat, way: str, monkeypatch: pytest.MonkeyPatch) -> It
     return made
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=SQLITE_AND_POSTGRESQL)
 def database_url(request: pytest.FixtureRequest) -> str | None:
-    return str(request.getfixturevalue("prepared_postgres_url")) if request.param == "postgres" else None
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
 
 
 @pytest.mark.case("CHT-01", "attack:MEM-04")
@@ -104,8 +105,8 @@ async def test_what_was_read_allowed_planned_kept_and_asked_outlives_a_summary_a
     folder.mkdir()
     (folder / "notes.txt").write_text("the launch code is 0000")
     settings = {"working_directory": str(folder), "mode": "ask"}
-    async with chatting(home, BEFORE, settings=settings, database_url=database_url) as chat:
-        add_tools(chat.host, looking())
+    async with open_chat(home, BEFORE, settings=settings, database_url=database_url) as chat:
+        add_tools(chat.host, look_tool())
         await worked(chat)
         made = await summed_up(chat, way, monkeypatch)
         look = next(item for item in await chat.items("tool_call") if item.raw["tool"] == "look")
@@ -124,7 +125,7 @@ async def test_what_was_read_allowed_planned_kept_and_asked_outlives_a_summary_a
         assert f"- file_operations.edits at ** in {folder}: In this conversation" in noted.splitlines()
         assert made.raw["seen"]["private"] == ["files", "server:ports"]
         conversation = chat.id
-    async with chatting(home, AFTER, database_url=database_url) as chat:
+    async with open_chat(home, AFTER, database_url=database_url) as chat:
         add_tools(chat.host, mail())
         chat.id = conversation
         assert len((await chat.api.todos.get(ME, chat.id)).todos) == 2
@@ -154,7 +155,7 @@ async def test_what_was_allowed_for_a_task_holds_behind_the_summaries_in_the_mid
         return Reply(Say((Text([text]),)))
 
     settings = {"working_directory": str(folder), "mode": "ask"}
-    async with Endpoint() as endpoint, chatting(home, settings=settings) as chat:
+    async with Endpoint() as endpoint, open_chat(home, settings=settings) as chat:
         fields: dict[str, Any] = {"base_url": endpoint.url, "context_window": 32_000}
         await chat.use(ModelInput(name="m", id="m", provider="openai-compatible", model="m", **fields))
         await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Harbour"))

@@ -34,7 +34,7 @@ class Reviewer:
 
     async def begin(self, title: str, **settings: Any) -> None:
         """Open a new conversation, with settings of its own."""
-        await self.chat.go(_new(self.studio, title, settings))
+        await self.chat.go(new_conversation(self.studio, title, settings))
 
     async def say(self, text: str, *turns: Turn, allow: Sequence[str] | None = None) -> str:
         """Send a message that the model answers like this, with these tools allowed or the usual; returns its run.
@@ -91,10 +91,12 @@ def wait_until_connected(studio: Studio, *names: str) -> None:
 
 async def open_reviewer(studio: Studio, context: BrowserContext, title: str | None = None, **settings: Any) -> Reviewer:
     """Open a tab of such a studio; with a title, at a new conversation with settings of its own."""
-    return Reviewer(studio, await studio.open(context, "/" if title is None else _new(studio, title, settings)))
+    return Reviewer(
+        studio, await studio.open(context, "/" if title is None else new_conversation(studio, title, settings))
+    )
 
 
-def _new(studio: Studio, title: str, settings: Mapping[str, Any]) -> str:
+def new_conversation(studio: Studio, title: str, settings: Mapping[str, Any]) -> str:
     """Make a conversation that asks, unless a test is about something else, and return where it is."""
     body = {"title": title, **({"settings": {"mode": "ask", **settings}} if settings else {})}
     return f"/c/{studio.server.post('/api/conversations', body, 201)['id']}"

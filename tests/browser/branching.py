@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.async_api import Locator, expect
 
-from tests.browser.studio import Chat
+from tests.browser.studio import Chat, Studio
 from tests.support.waiting import eventually
 
 OTHER = "Another voice."
@@ -27,9 +27,16 @@ def another_model(folder: Path) -> dict[str, Any]:
     return {"other": {"name": "Other model", "provider": "scripted", "model": str(path)}}
 
 
+def told(studio: Studio) -> str:
+    """Hold a conversation of two messages while no page is open, and return its id."""
+    studio.script("One.", "Two.", "Three.", "Four.")
+    return studio.conversation("First question", "Second question")
+
+
 def mine(chat: Chat, text: str) -> Locator:
-    """An own message by its words."""
-    return chat.rows("user_message").filter(has_text=text)
+    """An own message by its words, as it was sent: words that are still being written over it do not count."""
+    editing = chat.page.get_by_role("textbox", name="Message, edited")
+    return chat.rows("user_message").filter(has_text=text, has_not=editing)
 
 
 async def shows(chat: Chat, *words: str) -> None:
@@ -57,3 +64,29 @@ async def more(chat: Chat, text: str, choice: str) -> None:
     await mine(chat, text).hover()
     await mine(chat, text).get_by_role("button", name="More about this message").click()
     await chat.page.get_by_role("menuitem", name=choice).click()
+
+
+async def regenerate(row: Locator, choice: str) -> None:
+    """Have a message, or the one that an answer is for, answered again."""
+    await row.hover()
+    await row.get_by_role("button", name="Regenerate").click()
+    await row.page.get_by_role("menuitem", name=choice).click()
+
+
+async def answered_in_every_way(chat: Chat, row: Locator) -> Any:
+    """Have it answered by the same model, another one and at another temperature; return the last run's options."""
+    answers = chat.timeline.get_by_role("group", name="Answers to this message")
+    await regenerate(row, "With the same model")
+    await expect(answers).to_have_text("2 of 2")
+    await chat.finished()
+    await regenerate(row, "Other model")
+    await shows(chat, "First question", "One.", "Second question", OTHER)
+    await chat.finished()
+    await expect(answers).to_have_text("3 of 3")
+    await regenerate(row, "At another temperature")
+    field = chat.page.get_by_role("dialog").get_by_role("textbox", name="Temperature")
+    await field.fill("0.3")
+    await field.press("Enter")
+    await expect(answers).to_have_text("4 of 4")
+    await chat.finished()
+    return chat.snapshot()["runs"][-1]["options"]

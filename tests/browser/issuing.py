@@ -13,7 +13,8 @@ from playwright.async_api import BrowserContext, Page, expect
 
 from tests.browser.approving import add_any
 from tests.browser.studio import Studio
-from tests.support.fake_issuer import Answer, Asked, Issuer, OneTool, protected
+from tests.support.fake_issuer import Issuer, OneTool, start_protected_server
+from tests.support.tiny_http import Answer, Request
 from tests.support.waiting import eventually
 
 HTML = {"content-type": "text/html; charset=utf-8"}
@@ -32,7 +33,7 @@ class Sites:
         self.denial = {"error": "access_denied"}
         issuer.instead["/authorize"] = self._authorize
 
-    def _authorize(self, asked: Asked) -> Answer:
+    def _authorize(self, asked: Request) -> Answer:
         match asked.query.get("decision"):
             case "allow":
                 return self.issuer.answer(asked)
@@ -78,6 +79,6 @@ class Sites:
 @asynccontextmanager
 async def sites() -> AsyncIterator[Sites]:
     """Both of them, on ports of their own."""
-    async with protected(OneTool) as (server, issuer):
+    async with start_protected_server(OneTool) as (server, issuer):
         assert isinstance(server, OneTool)
         yield Sites(server, issuer)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.studio import Studio
+from tests.support.mcp_servers import SCRIPTED
 from tests.support.waiting import until
 
-SCRIPTED = Path(__file__).parents[1] / "support" / "mcp_servers" / "scripted.py"
 ECHO = {
     "name": "echo",
     "title": "Echo",
@@ -48,15 +47,6 @@ async def switch(control: Locator, on: bool) -> None:
     """Turn a switch as a person does: once it can be turned. Its input lies hidden under what is drawn."""
     await expect(control).to_be_enabled()
     await control.set_checked(on, force=True)
-
-
-def gone(pid: int) -> bool:
-    """Tell whether a process has ended."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
 
 
 class Rooms:
@@ -110,6 +100,14 @@ class Rooms:
         await expect(self.dialog).to_have_count(0)
 
 
+async def open_rooms(studio: Studio, context: BrowserContext) -> Rooms:
+    """Open another tab in the settings of the servers."""
+    chat = await studio.open(context, "/settings/mcp")
+    made = Rooms(chat.page, studio)
+    await made.toolbar.wait_for()
+    return made
+
+
 def server_of(studio: Studio, name: str) -> Any:
     """Return a server as the API tells it."""
     servers = studio.server.get("/api/servers")["servers"]
@@ -138,3 +136,17 @@ def start_server(studio: Studio, name: str, options: Sequence[str | Path] = (), 
         return server if server["state"] == "connected" else None
 
     return until(connected, f"{name} to be connected", 20.0)
+
+
+def content_of(path: Path) -> bytes | None:
+    """The content of a file; nothing of a folder, nor of a file that went away meanwhile."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, IsADirectoryError):
+        return None
+
+
+def kept(studio: Studio) -> str:
+    """Everything that is kept, as text."""
+    found = map(content_of, list(studio.home.rglob("*")))
+    return "\n".join(content.decode(errors="replace") for content in found if content is not None)

@@ -6,12 +6,12 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from playwright.async_api import BrowserContext, Locator, Page, expect
 
 from pilothouse.types.runs import ENDED
-from tests.faults.serving import Server
+from tests.support.servers import Server
 from tests.support.waiting import eventually
 
 Turn = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
@@ -40,7 +40,7 @@ class Hold:
 
 
 class Studio:
-    """A data folder, the server on it, and the script of its default model."""
+    """A data folder, the server on it, and the script of its default model; as a context manager it closes both."""
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class Studio:
         *,
         database_url: str | None = None,
         certificate: Path | None = None,
+        port: int | None = None,
     ):
         self.home = home
         self._certificate = certificate
@@ -72,8 +73,14 @@ class Studio:
         self._write("models.json", {"defaultModelId": "script", "models": every})
         if config:
             self._write("config.json", {"version": "1.0", **config})
-        self.server = Server(home, database_url=database_url, certificate=certificate)
+        self.server = Server(home, database_url=database_url, certificate=certificate, port=port)
         self.server.wait_until_up()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.server.close()
 
     def _write(self, name: str, content: object) -> None:
         (self.home / name).write_text(json.dumps(content), encoding="utf-8")
@@ -104,6 +111,18 @@ class Studio:
         chat = Chat(await context.new_page(), self)
         await chat.go(f"{path}#code={self.code()}" if is_first else path)
         return chat
+
+    def conversation(self, *messages: str, **settings: Any) -> str:
+        """Hold a conversation while no page is open, and return its id; it has the first message as its title."""
+        made = self.server.post("/api/conversations", {"title": messages[0], "settings": settings}, 201)
+        self.say(str(made["id"]), *messages)
+        return str(made["id"])
+
+    def say(self, conversation: str, *messages: str) -> None:
+        """Send messages without a page, each once the one before is answered."""
+        for text in messages:
+            sent = self.server.post(f"/api/conversations/{conversation}/messages", {"text": text}, 202)
+            self.server.wait_for_run(sent["runId"], "completed")
 
     def restart(self, dying: tuple[str, int] | None = None) -> None:
         """Start the server again, at the same address."""
@@ -166,7 +185,10 @@ class Chat:
         return all(run["status"] in ENDED for run in found["runs"])
 
     async def finished(self) -> None:
-        """Wait until all is said and done, as the server says and as the page shows it."""
+        """Wait until all is said and done, as the page shows it and as the server says."""
+        # To wait for the page takes less than to ask the server again and again; a page that has yet to hear of a run
+        # shows the button, too.
+        await expect(self.send_button).to_be_visible()
         await eventually(self.has_ended, "the end of the run")
         await expect(self.send_button).to_be_visible()
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Page, expect
 
+from tests.browser.axe import serious_problems
+from tests.browser.console import Console
+from tests.browser.kept import go
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 
 EVERYTHING = """# A heading
 
@@ -45,19 +46,28 @@ OTHER_COLOURS = """async () => {
 SIZES = {"wide": (1280, 800), "phone": (360, 740)}
 
 
-@pytest_asyncio.fixture(loop_scope="session", params=["wide light", "phone dark"])
-async def tab(
-    request: pytest.FixtureRequest, chromium: Browser, studio: Studio, console: Console
-) -> AsyncIterator[Chat]:
+@pytest_asyncio.fixture(scope="module", loop_scope="session", params=["wide light", "phone dark"])
+async def window(request: pytest.FixtureRequest, chromium: Browser, studio: Studio) -> AsyncIterator[Page]:
     """A tab of one width, in one of the two colour schemes."""
     size, scheme = request.param.split()
     width, height = SIZES[size]
     context = await chromium.new_context(
         viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
     )
-    context.on("page", console.watch)
-    yield await studio.open(context)
+    yield (await studio.open(context)).page
     await context.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def tab(window: Page, studio: Studio, console: Console) -> Chat:
+    """That tab at the start."""
+    console.watch(window)
+    await go(window, "/topics")
+    await expect(window.get_by_role("dialog")).to_have_count(0)
+    await go(window, "/")
+    chat = Chat(window, studio)
+    await expect(chat.box).to_be_visible()
+    return chat
 
 
 async def check(chat: Chat) -> None:
@@ -68,21 +78,20 @@ async def check(chat: Chat) -> None:
 
 async def test_who_wants_no_motion_has_all_colours_at_once(tab: Chat) -> None:
     at_once, later = await tab.page.evaluate(OTHER_COLOURS)
+    # As it was.
+    await tab.page.evaluate(OTHER_COLOURS)
     assert at_once == later
 
 
-async def test_the_empty_page_keeps_nobody_out(tab: Chat) -> None:
+async def test_the_empty_page_keeps_nobody_out_and_cuts_no_name_of_a_model(tab: Chat) -> None:
     await check(tab)
-
-
-async def test_the_name_of_the_model_is_not_cut_where_it_could_stand(tab: Chat) -> None:
     label = tab.page.get_by_role("button", name="Model: Script").get_by_text("Script")
     shown, needed = await label.evaluate("label => [label.clientWidth, label.scrollWidth]")
     assert shown == needed
 
 
 async def test_the_tab_of_the_settings_that_is_open_is_in_sight(tab: Chat) -> None:
-    await tab.go("/settings/usage")
+    await go(tab.page, "/settings/usage")
     # The last pixel is not whole.
     await expect(tab.page.get_by_role("tab", name="Usage", selected=True)).to_be_in_viewport(ratio=0.95)
 
@@ -138,6 +147,7 @@ async def test_dialogs_and_menus_keep_nobody_out(tab: Chat) -> None:
     await page.get_by_role("button", name="Model: Script").click()
     await expect(page.get_by_role("menuitem", name="Manage Models…")).to_be_visible()
     await check(tab)
+    await page.keyboard.press("Escape")
 
 
 async def test_the_list_and_the_search_keep_nobody_out(tab: Chat, studio: Studio) -> None:
@@ -148,6 +158,7 @@ async def test_the_list_and_the_search_keep_nobody_out(tab: Chat, studio: Studio
     await tab.page.keyboard.type("barnacle")
     await expect(tab.page.locator("mark").first).to_have_text("barnacle")
     await check(tab)
+    await tab.page.get_by_role("searchbox").fill("")
 
 
 async def test_words_for_a_missing_conversation_and_for_a_browser_without_a_session_keep_nobody_out(
@@ -161,3 +172,4 @@ async def test_words_for_a_missing_conversation_and_for_a_browser_without_a_sess
     await tab.page.goto(studio.url)
     await expect(tab.page.get_by_role("heading", level=1)).to_have_text("Open the link from the terminal")
     await check(tab)
+    await tab.go(f"/#code={studio.code()}")

@@ -11,9 +11,9 @@ from playwright.async_api import expect
 
 from tests.browser.answering import agree, button, create
 from tests.browser.approving import Reviewer, add_server, call, wait_until_connected
+from tests.browser.axe import serious_problems
 from tests.browser.studio import Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
 
 PHONE = {"width": 390, "height": 700}
 RED = "rgb(180, 35, 24)"
@@ -22,11 +22,10 @@ RED = "rgb(180, 35, 24)"
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """One server for all tests, with a server of tools."""
-    studio = Studio(tmp_path_factory.mktemp("activity") / "home")
-    add_server(studio, "Scripted")
-    wait_until_connected(studio, "Scripted")
-    yield studio
-    studio.server.close()
+    with Studio(tmp_path_factory.mktemp("activity") / "home") as studio:
+        add_server(studio, "Scripted")
+        wait_until_connected(studio, "Scripted")
+        yield studio
 
 
 @pytest.mark.case("TCL-05", "TCL-06", "TCL-11", "TCL-16")

@@ -11,11 +11,11 @@ from playwright.async_api import BrowserContext, Locator, Route, expect
 
 from tests.browser.answering import agree, allow_for_longer, button, create, files, run, terminal
 from tests.browser.approving import Reviewer, open_reviewer
+from tests.browser.axe import serious_problems
+from tests.browser.console import Console
 from tests.browser.resting import stop_clock
 from tests.browser.studio import Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 
 PHONE = {"width": 360, "height": 740}
 HIDDEN = "echo safe\u202etxt" + " " * 300 + "; touch out.txt"
@@ -25,9 +25,8 @@ RED = "rgb(180, 35, 24)"
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """One server for all tests that leave it running."""
-    studio = Studio(tmp_path_factory.mktemp("approvals") / "home")
-    yield studio
-    studio.server.close()
+    with Studio(tmp_path_factory.mktemp("approvals") / "home") as studio:
+        yield studio
 
 
 async def where(locator: Locator) -> float:
@@ -156,6 +155,7 @@ async def test_a_group_can_be_decided_one_by_one(reviewer: Reviewer, ship: Path)
 
 
 @pytest.mark.case("AUTHZ-12", "WEB-09")
+@pytest.mark.own_profile
 async def test_a_card_that_just_came_cannot_be_agreed_to_and_has_not_the_focus(reviewer: Reviewer, ship: Path) -> None:
     page = reviewer.page
     await stop_clock(page)
@@ -188,6 +188,7 @@ async def test_a_card_that_just_came_cannot_be_agreed_to_and_has_not_the_focus(r
 
 
 @pytest.mark.case("AUTHZ-12")
+@pytest.mark.own_profile
 async def test_a_card_that_moved_under_the_pointer_waits_again(reviewer: Reviewer) -> None:
     page, allow = reviewer.page, button(reviewer.approval, "Allow")
     await reviewer.say("One", [run("echo one")], "Done.")
@@ -376,8 +377,7 @@ async def test_words_that_imitate_a_card_stay_in_a_box_of_their_own(reviewer: Re
 async def test_a_question_elsewhere_is_told_quietly_and_everything_that_waits_is_in_one_list(
     own: Studio, browser_context: BrowserContext, ship: Path
 ) -> None:
-    reviewer = await open_reviewer(own, browser_context)
-    await reviewer.begin("The ship", workingDirectory=str(ship))
+    reviewer = await open_reviewer(own, browser_context, "The ship", workingDirectory=str(ship))
     await reviewer.say("Asked here", [create("src/here.py")], "Done.")
     await expect(reviewer.approval).to_be_visible()
     here = reviewer.chat.conversation

@@ -9,10 +9,11 @@ import pytest
 from playwright.async_api import BrowserContext, expect
 
 from tests.browser.approving import Reviewer, add_server, call, heard, open_reviewer, wait_until_connected
+from tests.browser.axe import serious_problems
+from tests.browser.console import Console
+from tests.browser.kept import KeptTab
 from tests.browser.rooms import ECHO, write_tools
 from tests.browser.studio import Studio
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 from tests.support.waiting import until
 
 WHO = {
@@ -45,11 +46,11 @@ async def _answer_form(reviewer: Reviewer) -> None:
 
 
 async def test_a_server_asks_by_a_form_and_by_a_link_and_the_answer_reaches_it(
-    own: Studio, browser_context: BrowserContext
+    bare: Studio, kept_tab: KeptTab, profile: BrowserContext
 ) -> None:
-    add_server(own, "Scripted")
-    wait_until_connected(own, "Scripted")
-    reviewer = await open_reviewer(own, browser_context, "Asked")
+    add_server(bare, "Scripted")
+    wait_until_connected(bare, "Scripted")
+    reviewer = await kept_tab.reviewer(bare, "Asked")
     await reviewer.say("By a form", [call("ask", schema=WHO)], "Thank you.")
     await expect(reviewer.card("scripted.ask")).to_contain_text("Waiting for your answer")
     await expect(reviewer.question).to_contain_text("Scripted asks: What is your name?")
@@ -73,28 +74,28 @@ async def test_a_server_asks_by_a_form_and_by_a_link_and_the_answer_reaches_it(
 
 @pytest.mark.case("TCL-22")
 async def test_questions_calls_and_cards_outlive_the_page_and_the_program(
-    own: Studio, browser_context: BrowserContext, console: Console, tmp_path: Path
+    mortal: Studio, browser_context: BrowserContext, console: Console, tmp_path: Path
 ) -> None:
     record = tmp_path / "record"
-    add_server(own, "Scripted", ["--record", record], cannotSend=True)
-    add_server(own, "Modern", ["--era", "modern"], cannotSend=True)
-    wait_until_connected(own, "Scripted", "Modern")
-    first = await open_reviewer(own, browser_context, "Outlived")
+    add_server(mortal, "Scripted", ["--record", record], cannotSend=True)
+    add_server(mortal, "Modern", ["--era", "modern"], cannotSend=True)
+    wait_until_connected(mortal, "Scripted", "Modern")
+    first = await open_reviewer(mortal, browser_context, "Outlived")
     place = f"/c/{first.chat.conversation}"
     go_on = tmp_path / "go-on"
     run = await first.say("Go on without me", [call("progress", steps=2, until=str(go_on))], "Done.")
     await expect(first.card("scripted.progress")).to_contain_text("Executing...")
     await first.page.close()
     go_on.touch()
-    own.server.wait_for_run(run, "completed")
+    mortal.server.wait_for_run(run, "completed")
     assert heard(record, "notifications/cancelled") == []
-    reviewer = await open_reviewer(own, browser_context)
+    reviewer = await open_reviewer(mortal, browser_context)
     await reviewer.chat.go(place)
     await expect(reviewer.card("scripted.progress")).to_contain_text("Completed")
     await reviewer.say("Ask", [call("ask", "modern", schema=WHO)], "Thank you.")
     await expect(reviewer.question).to_be_visible()
     console.expect_restart()
-    own.restart()
+    mortal.restart()
     await reviewer.chat.go(place)
     await _answer_form(reviewer)
     await expect(reviewer.card("modern.ask")).to_contain_text("Completed")
@@ -102,8 +103,8 @@ async def test_questions_calls_and_cards_outlive_the_page_and_the_program(
     await reviewer.say("Be killed", [call("sleep", seconds=50)], "I do not know.")
     await expect(reviewer.card("seconds: 50")).to_contain_text("Executing...")
     until(lambda: _asked(record, {"seconds": 50}), "the server to be asked")
-    own.server.process.kill()
-    own.restart()
+    mortal.server.process.kill()
+    mortal.restart()
     await expect(reviewer.chat.connection).to_have_text("connected", timeout=20_000)
     await expect(reviewer.card("seconds: 50")).to_contain_text("It is not known whether this happened")
     await expect(reviewer.card("seconds: 50")).to_contain_text("It was not repeated.")
@@ -112,12 +113,12 @@ async def test_questions_calls_and_cards_outlive_the_page_and_the_program(
 
 @pytest.mark.case("NAM-12")
 async def test_a_tool_that_a_server_adds_can_be_chosen_and_called_without_a_reload(
-    own: Studio, browser_context: BrowserContext, tmp_path: Path
+    bare: Studio, kept_tab: KeptTab, profile: BrowserContext, tmp_path: Path
 ) -> None:
     tools = write_tools(tmp_path / "tools.json", ECHO, RAW)
-    server = add_server(own, "Scripted", ["--tools", tools])
-    wait_until_connected(own, "Scripted")
-    reviewer = await open_reviewer(own, browser_context, "Live")
+    server = add_server(bare, "Scripted", ["--tools", tools])
+    wait_until_connected(bare, "Scripted")
+    reviewer = await kept_tab.reviewer(bare, "Live")
     await reviewer.page.get_by_role("button", name="Chat settings").click()
     settings = reviewer.page.get_by_role("dialog", name="Chat settings")
     await settings.get_by_role("button", name="Tools of Scripted").click()
@@ -125,7 +126,7 @@ async def test_a_tool_that_a_server_adds_can_be_chosen_and_called_without_a_relo
     write_tools(tools, ECHO, RAW, LATER)
     lines = f"{json.dumps(CHANGED)}\n{REPLY}"
     body = {"serverId": server["id"], "tool": "raw", "arguments": {"line": lines}}
-    own.server.post("/api/tools/try", body)
+    bare.server.post("/api/tools/try", body)
     await expect(settings.get_by_role("checkbox", name="later")).to_be_visible()
     await expect(settings.get_by_role("button", name="Tools of Scripted")).to_have_text("3 tools")
     await reviewer.page.keyboard.press("Escape")
@@ -134,11 +135,11 @@ async def test_a_tool_that_a_server_adds_can_be_chosen_and_called_without_a_relo
 
 
 async def test_a_server_that_dies_under_a_call_is_told_in_the_card_and_at_the_edge_of_the_page(
-    own: Studio, browser_context: BrowserContext
+    bare: Studio, kept_tab: KeptTab, profile: BrowserContext
 ) -> None:
-    add_server(own, "Scripted")
-    wait_until_connected(own, "Scripted")
-    reviewer = await open_reviewer(own, browser_context, "Dead")
+    add_server(bare, "Scripted")
+    wait_until_connected(bare, "Scripted")
+    reviewer = await kept_tab.reviewer(bare, "Dead")
     await reviewer.say("Die", [call("exit", code=3)], "It is gone.")
     await expect(
         reviewer.page.get_by_role("alert").filter(has_text="Scripted disconnected. Reconnecting...")
@@ -146,23 +147,23 @@ async def test_a_server_that_dies_under_a_call_is_told_in_the_card_and_at_the_ed
     card = reviewer.card("scripted.exit")
     await expect(card).to_contain_text("Failed: The server ended with exit code 3.")
     await expect(card).to_contain_text("It may have been carried out; check before you repeat it.")
-    until(lambda: own.server.get("/api/servers")["servers"][0]["state"] == "connected", "its return", 20.0)
+    until(lambda: bare.server.get("/api/servers")["servers"][0]["state"] == "connected", "its return", 20.0)
     await reviewer.say("Again", [call("echo", text="back")], "Done.")
     await expect(reviewer.card("back")).to_contain_text("Completed")
 
 
 async def test_tools_without_room_are_named_and_a_pinned_one_goes_first(
-    own: Studio, browser_context: BrowserContext, tmp_path: Path
+    bare: Studio, kept_tab: KeptTab, profile: BrowserContext, tmp_path: Path
 ) -> None:
     wordy = [
         {"name": f"tool{number:02}", "description": "word " * 1_500, "inputSchema": {"type": "object"}}
         for number in range(60)
     ]
     # Else so many tools are found on demand, and none is left out.
-    own.server.client.patch("/api/config", json={"toolsOnDemand": "never"}).raise_for_status()
-    add_server(own, "Scripted", ["--tools", write_tools(tmp_path / "tools.json", *wordy)])
-    wait_until_connected(own, "Scripted")
-    reviewer = await open_reviewer(own, browser_context, "Full")
+    bare.server.client.patch("/api/config", json={"toolsOnDemand": "never"}).raise_for_status()
+    add_server(bare, "Scripted", ["--tools", write_tools(tmp_path / "tools.json", *wordy)])
+    wait_until_connected(bare, "Scripted")
+    reviewer = await kept_tab.reviewer(bare, "Full")
     await reviewer.say("First", [call("tool59")], "Done.")
     await expect(reviewer.chat.timeline).to_contain_text("of 60 tools of servers. Left out: ")
     await expect(reviewer.card("scripted__tool59")).to_contain_text("There is no tool named scripted__tool59")
@@ -183,3 +184,4 @@ async def test_tools_without_room_are_named_and_a_pinned_one_goes_first(
     await reviewer.page.keyboard.press("Escape")
     await reviewer.say("Second", [call("tool59")], "Done.")
     await expect(reviewer.card("scripted.tool59")).to_contain_text("Unknown tool: tool59")
+    bare.server.client.patch("/api/config", json={"toolsOnDemand": "auto"}).raise_for_status()

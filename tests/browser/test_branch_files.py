@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,25 +9,22 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
 from tests.browser.answering import create, files
+from tests.browser.axe import serious_problems
 from tests.browser.branching import edit, mine, shows
 from tests.browser.studio import Chat, Studio
-from tests.support.axe import serious_problems
 
 TIDES = "def high_water(day):\n    return table[day]\n"
 CHANGED = "def high_water(day):\n    return table[day + 1]\n"
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def changed(own: Studio, browser_context: BrowserContext, ship: Path) -> AsyncIterator[Chat]:
+async def changed(studio: Studio, browser_context: BrowserContext, ship: Path) -> Chat:
     """A conversation in which the agent has changed one file and made another."""
     replaced = files("replace_string", filePath="src/tides.py", oldString="table[day]", newString="table[day + 1]")
-    own.script([replaced, create("log.md", "Left at 05:30.\\n")], "Mended.", "Again.", "And again.")
-    settings = {"workingDirectory": str(ship), "mode": "auto_edit"}
-    made = own.server.post("/api/conversations", {"title": "The ship", "settings": settings}, 201)
-    chat = await own.open(browser_context, f"/c/{made['id']}")
-    await chat.ask("Mend the tides")
+    studio.script([replaced, create("log.md", "Left at 05:30.\\n")], "Mended.", "Again.", "And again.")
+    made = studio.conversation("Mend the tides", workingDirectory=str(ship), mode="auto_edit")
     assert (ship / "src/tides.py").read_text() == CHANGED
-    yield chat
+    return await studio.open(browser_context, f"/c/{made}")
 
 
 def question(chat: Chat) -> Locator:
@@ -37,8 +33,8 @@ def question(chat: Chat) -> Locator:
 
 
 @pytest.mark.case("CHT-02")
-async def test_files_are_put_back_when_the_person_says_so(changed: Chat, own: Studio, ship: Path) -> None:
-    own.script("Only words.")
+async def test_files_are_put_back_when_the_person_says_so(changed: Chat, studio: Studio, ship: Path) -> None:
+    studio.script("Only words.")
     await edit(changed, "Mend the tides", "Only tell me")
     asked = question(changed)
     await expect(asked).to_contain_text("After this place 2 files were changed.")
@@ -53,9 +49,9 @@ async def test_files_are_put_back_when_the_person_says_so(changed: Chat, own: St
 
 
 async def test_files_are_left_when_the_person_says_so_and_cancelling_makes_no_branch(
-    changed: Chat, own: Studio, ship: Path
+    changed: Chat, studio: Studio, ship: Path
 ) -> None:
-    own.script("Only words.")
+    studio.script("Only words.")
     await edit(changed, "Mend the tides", "Only tell me")
     await question(changed).get_by_role("button", name="Cancel").click()
     await expect(changed.page.get_by_role("textbox", name="Message, edited")).to_have_value("Only tell me")
@@ -68,10 +64,10 @@ async def test_files_are_left_when_the_person_says_so_and_cancelling_makes_no_br
 
 
 async def test_a_file_that_someone_else_changed_since_stays_and_is_named(
-    changed: Chat, own: Studio, ship: Path
+    changed: Chat, studio: Studio, ship: Path
 ) -> None:
     (ship / "log.md").write_text("Written by hand.\n")
-    own.script("Only words.")
+    studio.script("Only words.")
     await mine(changed, "Mend the tides").hover()
     await changed.answers.last.hover()
     await changed.answers.last.get_by_role("button", name="Regenerate").click()

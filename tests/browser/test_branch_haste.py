@@ -10,8 +10,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Route, expect
 
 from tests.browser.branching import OTHER, mine, shows
+from tests.browser.console import Console
 from tests.browser.studio import Chat, Studio
-from tests.support.console import Console
 from tests.support.waiting import eventually
 
 # What is seen of an element inside what scrolls, as a share of its height.
@@ -102,8 +102,13 @@ async def test_fast_clicks_count_each_also_while_the_arrows_are_drawn_anew_under
     await shows(talk, "First question", "One.", "Version 5", "Two.")
 
 
+def conversations(studio: Studio) -> set[str]:
+    """The ids of the newest conversations."""
+    return {one["id"] for one in studio.server.get("/api/conversations")["conversations"]}
+
+
 async def test_a_double_click_makes_one_conversation_of_its_own(talk: Chat, two: Studio) -> None:
-    before, there = talk.conversation, len(two.server.get("/api/conversations")["conversations"])
+    before, there = talk.conversation, conversations(two)
     asked: list[str] = []
     talk.page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/copy") else None)
     go_on = await held(talk, "**/api/runs/*/copy")
@@ -119,7 +124,7 @@ async def test_a_double_click_makes_one_conversation_of_its_own(talk: Chat, two:
     await talk.page.wait_for_url(lambda url: before not in url)
     await shows(talk, "First question", "One.")
     assert len(asked) == 1
-    assert len(two.server.get("/api/conversations")["conversations"]) == there + 1
+    assert conversations(two) - there == {talk.conversation}
 
 
 async def scrolled_to(chat: Chat, row: Locator, block: str) -> None:
@@ -147,13 +152,9 @@ async def in_view(chat: Chat) -> None:
 @pytest.mark.parametrize("count", [14, 130], ids=["drawn whole", "drawn in part"])
 async def test_on_a_telephone_an_earlier_message_is_edited_in_view(phone: Chat, two: Studio, count: int) -> None:
     two.script("\n\n".join(["A line of an answer."] * 12), loop=True)
-    await phone.ask("Question 0: " + "long words " * 150)
-    server = two.server
-    for number in range(1, count):
-        text = f"Question {number}: " + "long words " * (150 if number == count - 3 else 1)
-        sent = server.post(f"/api/conversations/{phone.conversation}/messages", {"text": text}, 202)
-        server.wait_for_run(sent["runId"], "completed")
-    await phone.page.reload()
+    long = {0, count - 3}
+    texts = [f"Question {number}: " + "long words " * (150 if number in long else 1) for number in range(count)]
+    await phone.go(f"/c/{two.conversation(*texts)}")
     for number, block in ((count - 3, "end"), (count - 2, "end"), (count - 1, "start")):
         row = mine(phone, f"Question {number}:")
         await scrolled_to(phone, row, block)
@@ -166,23 +167,26 @@ async def test_on_a_telephone_an_earlier_message_is_edited_in_view(phone: Chat, 
 
 
 async def test_a_model_that_is_gone_is_not_offered_again_and_the_reason_stands_there(talk: Chat, two: Studio) -> None:
+    model = {"name": "Passing model", "provider": "scripted", "model": str(two.path.with_name("other.json"))}
+    gone = two.server.post("/api/models", model, 201)["id"]
     await talk.answers.last.hover()
     await talk.answers.last.get_by_role("button", name="Regenerate").click()
-    await talk.page.get_by_role("menuitem", name="Other model").click()
+    await talk.page.get_by_role("menuitem", name="Passing model").click()
     await shows(talk, "First question", "One.", "Second question", OTHER)
     await talk.finished()
-    two.server.client.delete("/api/models/other").raise_for_status()
+    two.server.client.delete(f"/api/models/{gone}").raise_for_status()
     await talk.page.reload()
     await talk.answers.last.hover()
     await talk.answers.last.get_by_role("button", name="Regenerate").click()
     same = talk.page.get_by_role("menuitem", name="With the same model")
     await expect(same).to_be_disabled()
-    await expect(same).to_contain_text("“other” is not among your models any more")
+    await expect(same).to_contain_text(f"“{gone}” is not among your models any more")
     await expect(talk.page.get_by_role("menuitem", name="At another temperature")).to_be_disabled()
     await expect(talk.page.get_by_role("menuitem", name="Script")).to_be_enabled()
     run = talk.snapshot()["runs"][-1]["id"]
-    refused = two.server.post(f"/api/runs/{run}/retry", {"modelId": "other"}, 400)
-    assert (refused["message"], refused["fix"]) == ("There is no model “other”.", "There are: script (Script).")
+    refused = two.server.post(f"/api/runs/{run}/retry", {"modelId": gone}, 400)
+    there_are = "There are: script (Script), other (Other model)."
+    assert (refused["message"], refused["fix"]) == (f"There is no model “{gone}”.", there_are)
 
 
 async def test_a_tooltip_says_what_a_branch_means_there_and_goes_when_its_button_is_pressed(talk: Chat) -> None:

@@ -9,11 +9,11 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, expect
 
-from tests.browser.branching import OTHER, edit, mine, more, shows
+from tests.browser.axe import serious_problems
+from tests.browser.branching import answered_in_every_way, edit, mine, more, shows, told
+from tests.browser.console import Console
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 from tests.support.waiting import eventually
 
 # Two pixels, blue.
@@ -30,20 +30,6 @@ OPACITY = """element => {
 FIRST = ("First question", "One.", "Second question", "Two.")
 
 
-async def told(studio: Studio, context: BrowserContext) -> Chat:
-    """Hold a conversation of two messages; the model counts what it has answered on each path."""
-    studio.script("One.", "Two.", "Three.", "Four.")
-    chat = await studio.open(context)
-    await chat.ask("First question")
-    await chat.ask("Second question")
-    return chat
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def talk(two: Studio, browser_context: BrowserContext) -> Chat:
-    return await told(two, browser_context)
-
-
 @pytest_asyncio.fixture(loop_scope="session", params=["large light", "laptop dark", "phone light", "phone dark"])
 async def anywhere(
     request: pytest.FixtureRequest, chromium: Browser, two: Studio, console: Console
@@ -58,7 +44,7 @@ async def anywhere(
         has_touch=size == "phone",
     )
     context.on("page", console.watch)
-    yield await told(two, context)
+    yield await two.open(context, f"/c/{told(two)}")
     await context.close()
 
 
@@ -84,29 +70,9 @@ async def test_an_edited_message_stands_beside_the_old_one_and_arrows_lead_from_
 
 @pytest.mark.case("CHT-02")
 async def test_an_answer_is_made_again_by_the_same_model_another_one_and_at_another_temperature(talk: Chat) -> None:
-    async def regenerate(choice: str) -> None:
-        await talk.answers.last.hover()
-        await talk.answers.last.get_by_role("button", name="Regenerate").click()
-        await talk.page.get_by_role("menuitem", name=choice).click()
-
-    answers = talk.timeline.get_by_role("group", name="Answers to this message")
-    await regenerate("With the same model")
-    await expect(answers).to_have_text("2 of 2")
-    await talk.finished()
-    await regenerate("Other model")
-    await shows(talk, "First question", "One.", "Second question", OTHER)
-    await talk.finished()
-    await expect(answers).to_have_text("3 of 3")
-    await regenerate("At another temperature")
-    field = talk.page.get_by_role("dialog").get_by_role("textbox", name="Temperature")
-    await field.fill("0.3")
-    await field.press("Enter")
-    await expect(answers).to_have_text("4 of 4")
-    await talk.finished()
-    runs = talk.snapshot()["runs"]
-    assert runs[-1]["options"]["temperature"] == 0.3
+    options = await answered_in_every_way(talk, talk.answers.last)
     # Another temperature, not another model: what answered last was the other one.
-    assert runs[-1]["options"]["modelId"] == "other"
+    assert (options["temperature"], options["modelId"]) == (0.3, "other")
     # The message stands there once, whatever answered it.
     await expect(talk.timeline.get_by_role("group", name="Versions of this message")).to_have_count(0)
 
@@ -358,16 +324,14 @@ async def test_what_was_attached_stays_with_an_edited_message_or_is_dropped(talk
 
 async def test_a_long_conversation_is_read_back_to_its_beginning_along_the_path(chat: Chat, studio: Studio) -> None:
     studio.script("A short answer.", loop=True)
-    await chat.ask("Question 0")
+    conversation = studio.conversation("Question 0")
+    await chat.go(f"/c/{conversation}")
     await edit(chat, "Question 0", "Another beginning")
     await shows(chat, "Another beginning", "A short answer.")
     await chat.finished()
-    server, conversation = studio.server, chat.conversation
     # Nobody looks while it grows: to draw that sixty times took a third of this test.
     await chat.page.goto("about:blank")
-    for number in range(1, 60):
-        sent = server.post(f"/api/conversations/{conversation}/messages", {"text": f"Question {number}."}, 202)
-        server.wait_for_run(sent["runId"], "completed")
+    studio.say(conversation, *(f"Question {number}." for number in range(1, 60)))
     await chat.go(f"/c/{conversation}")
     await edit(chat, "Question 59.", "Another end")
     # Until it is sent, the last arrows are those of the first message.
@@ -394,8 +358,7 @@ async def test_a_long_conversation_is_read_back_to_its_beginning_along_the_path(
 async def test_a_switch_leaves_the_arrows_under_the_pointer(chat: Chat, studio: Studio) -> None:
     long = "\n\n".join(["A line."] * 40)
     studio.script(f"First. {long}", f"Second. {long}", f"Third. {long}")
-    await chat.ask("First question")
-    await chat.ask("Second question")
+    await chat.go(f"/c/{studio.conversation('First question', 'Second question')}")
     await edit(chat, "Second question", "Another second")
     versions = chat.timeline.get_by_role("group", name="Versions of this message")
     await expect(versions).to_have_text("2 of 2")

@@ -22,10 +22,10 @@ from tests.browser.approving import (
     open_reviewer,
     wait_until_connected,
 )
+from tests.browser.axe import serious_problems
 from tests.browser.rooms import server_of
 from tests.browser.studio import Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
 from tests.support.waiting import eventually, until
 
 PHONE = {"width": 360, "height": 740}
@@ -54,19 +54,18 @@ def served(tmp_path_factory: pytest.TempPathFactory, record: Path) -> Iterator[S
     """One studio with servers for all tests that leave it running."""
     plain = {"name": "Plain", "provider": "scripted", "toolCalls": "text"}
     folder = tmp_path_factory.mktemp("calls")
-    studio = Studio(folder / "home", models={"plain": {**plain, "model": str(folder / "script.json")}})
-    add_server(studio, "Scripted", ["--record", record])
-    add_server(studio, "Quick", times={"total": QUICK})
-    add_server(studio, "Modern", ["--era", "modern"])
-    wait_until_connected(studio, "Scripted", "Quick", "Modern")
-    yield studio
-    studio.server.close()
+    with Studio(folder / "home", models={"plain": {**plain, "model": str(folder / "script.json")}}) as studio:
+        add_server(studio, "Scripted", ["--record", record])
+        add_server(studio, "Quick", times={"total": QUICK})
+        add_server(studio, "Modern", ["--era", "modern"])
+        wait_until_connected(studio, "Scripted", "Quick", "Modern")
+        yield studio
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def reviewer(served: Studio, browser_context: BrowserContext) -> Reviewer:
-    """A tab of it."""
-    return await open_reviewer(served, browser_context)
+    """A tab of it, in a new conversation."""
+    return await open_reviewer(served, browser_context, "Calls")
 
 
 async def _phase(card: Locator, phase: str) -> None:
@@ -87,7 +86,6 @@ async def _sign(card: Locator) -> str:
 async def test_a_call_is_followed_from_its_first_byte_over_the_approval_to_its_result(
     reviewer: Reviewer,
 ) -> None:
-    await reviewer.begin("Permission")
     coming, come = reviewer.studio.hold(), reviewer.studio.hold()
     slow = {**call("echo", text="word " * 200 + "end"), **coming.after_each(60)}
     await reviewer.say("Slowly", [slow, come.step], "Done.", allow=())
@@ -147,7 +145,6 @@ async def test_a_call_is_followed_from_its_first_byte_over_the_approval_to_its_r
 async def test_every_phase_has_its_words_its_sign_its_look_and_only_what_works_can_be_cancelled(
     reviewer: Reviewer, tmp_path: Path
 ) -> None:
-    await reviewer.begin("Phases")
     go_on, coming, come = tmp_path / "go-on", reviewer.studio.hold(), reviewer.studio.hold()
     slow = {**call("progress", steps=2, until=str(go_on), text="word " * 40), **coming.after_each(60)}
     await reviewer.say(
@@ -187,7 +184,6 @@ async def test_every_phase_has_its_words_its_sign_its_look_and_only_what_works_c
 
 @pytest.mark.case("TCL-03", "TCL-12")
 async def test_a_call_that_comes_while_another_is_shown_stands_beside_it_at_once(reviewer: Reviewer) -> None:
-    await reviewer.begin("One by one")
     held = [reviewer.studio.hold(), reviewer.studio.hold()]
     steps = [call("echo", text="one"), held[0].step, call("echo", text="two"), held[1].step, call("echo", text="three")]
     await reviewer.say("One by one", steps, "Done.")
@@ -203,7 +199,6 @@ async def test_a_call_that_comes_while_another_is_shown_stands_beside_it_at_once
 
 @pytest.mark.case("TEXT-02", "TEXT-04", "AGT-08")
 async def test_nothing_hides_in_the_arguments_that_a_person_is_asked_about(reviewer: Reviewer) -> None:
-    await reviewer.begin("Hidden")
     text = "safe\u202etxt" + " " * 900 + "; rm -rf /\nnext line"
     await reviewer.say("Hide", [call("echo", text=text)], "Done.", allow=())
     given = reviewer.approval.get_by_label("Arguments of scripted.echo", exact=True)
@@ -217,7 +212,6 @@ async def test_nothing_hides_in_the_arguments_that_a_person_is_asked_about(revie
 async def test_calls_run_side_by_side_each_with_its_time_its_progress_and_its_own_cancel(
     reviewer: Reviewer, record: Path, tmp_path: Path
 ) -> None:
-    await reviewer.begin("Side by side")
     go_on = tmp_path / "go-on"
     await reviewer.say("Both", [call("progress", steps=4, until=str(go_on)), call("sleep", seconds=50)], "Done.")
     progress, sleep = reviewer.card("scripted.progress"), reviewer.card("scripted.sleep")
@@ -248,7 +242,6 @@ async def test_calls_run_side_by_side_each_with_its_time_its_progress_and_its_ow
 
 @pytest.mark.case("TCL-15", "TCL-09", "TCL-11", "TMO-11")
 async def test_a_timeout_is_foretold_can_be_put_off_and_looks_different_from_a_failure(reviewer: Reviewer) -> None:
-    await reviewer.begin("Late")
     slow = [call("sleep", "quick", seconds=seconds) for seconds in (50, QUICK + 1)]
     await reviewer.say("Late", [*slow, call("fail", message="No berth.")], "Done.")
     late, kept, failed = (
@@ -290,7 +283,6 @@ UNTIL_TOLD_MS = 45_000
 @pytest.mark.case("TMO-11", "PRF-03")
 @pytest.mark.slow
 async def test_a_call_of_which_nothing_is_heard_says_so_and_goes_on(reviewer: Reviewer) -> None:
-    await reviewer.begin("Quiet")
     body = {"serverId": server_of(reviewer.studio, "Scripted")["id"], "tool": "pid", "arguments": {}}
     pid = int(reviewer.studio.server.post("/api/tools/try", body)["text"])
     # Longer than it takes to stop it, and shorter than it is stopped.
@@ -334,7 +326,6 @@ async def test_a_tools_own_time_is_set_where_it_is_listed(reviewer: Reviewer) ->
 
 @pytest.mark.case("TCL-10", "TCL-14", "TCL-17")
 async def test_a_result_is_drawn_by_what_it_is_and_all_of_it_is_one_click_away(reviewer: Reviewer) -> None:
-    await reviewer.begin("Kinds")
     calls = [call("image"), call("link"), call("structured"), call("big", bytes=40_000)]
     await reviewer.say("Kinds", calls, "Done.")
     await reviewer.chat.finished()
@@ -398,7 +389,6 @@ SNAPSHOTS = {
 
 @pytest.mark.case("TCL-27")
 async def test_cards_are_drawn_as_they_always_were(reviewer: Reviewer) -> None:
-    await reviewer.begin("Snapshots")
     over = [call("echo", text="hi"), call("fail", message="No berth."), call("nothing")]
     await reviewer.say("All", [*over, call("sleep", "quick", seconds=49), call("sleep", seconds=50)], "Done.")
     await reviewer.chat.open_steps()
@@ -412,7 +402,6 @@ async def test_cards_are_drawn_as_they_always_were(reviewer: Reviewer) -> None:
 
 @pytest.mark.case("PRO-01", "PRO-15", "PRO-18")
 async def test_a_model_that_calls_in_text_has_the_same_cards(reviewer: Reviewer) -> None:
-    await reviewer.begin("In text")
     settings = {**reviewer.chat.snapshot()["conversation"]["settings"], "modelId": "plain"}
     path = f"/api/conversations/{reviewer.chat.conversation}"
     reviewer.studio.server.client.patch(path, json={"settings": settings}).raise_for_status()
@@ -428,7 +417,6 @@ async def test_a_model_that_calls_in_text_has_the_same_cards(reviewer: Reviewer)
 
 @pytest.mark.case("NAM-11", "NAM-12")
 async def test_a_conversation_chooses_its_servers_and_tools(reviewer: Reviewer) -> None:
-    await reviewer.begin("Chosen")
     await reviewer.page.get_by_role("button", name="Chat settings").click()
     settings = reviewer.page.get_by_role("dialog", name="Chat settings")
     await settings.get_by_role("checkbox", name="Quick").uncheck()

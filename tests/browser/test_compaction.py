@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Locator, Page, expect
 
+from tests.browser.axe import serious_problems
+from tests.browser.console import Console
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 
 SUMMARY = "They agreed on **port 8123** and on green doors."
 SUMMED_UP = {"match": "Person: ", "steps": [SUMMARY]}
 TALK = ["Port 8123, then.", "Green doors.\n\n" + "And more about doors.\n\n" * 60]
-PHONE = {"width": 390, "height": 844}
+SIZES = ((1440, 900), (1280, 640), (390, 844))
 # Where someone wants to look at the pages by themselves.
 SHOTS = os.environ.get("COMPACTION_SHOTS", "")
 
@@ -31,10 +31,9 @@ def line(chat: Chat) -> Locator:
 
 
 async def talked(chat: Chat, studio: Studio, *steps: object) -> None:
-    """Say two things in a new conversation, of which the model knows how to sum them up."""
+    """Open a conversation in which two things were said; the model knows how to sum them up."""
     studio.script({"match": "Person: ", "steps": list(steps)} if steps else SUMMED_UP, *TALK)
-    await chat.ask("Which port shall we take?")
-    await chat.ask("And which doors?")
+    await chat.go(f"/c/{studio.conversation('Which port shall we take?', 'And which doors?')}")
     await expect(chat.answers.last).to_contain_text("And more about doors.")
 
 
@@ -139,27 +138,18 @@ async def test_the_palette_has_it_summed_up(chat: Chat, studio: Studio) -> None:
     await expect(line(chat)).to_be_visible()
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (1280, 640)])
-async def test_in_dark_colours_the_line_and_what_it_opens_can_be_read(
-    chat: Chat, studio: Studio, size: tuple[int, int]
+async def test_in_dark_colours_and_on_a_phone_the_line_and_what_it_opens_can_be_read(
+    chat: Chat, studio: Studio
 ) -> None:
-    await chat.page.set_viewport_size({"width": size[0], "height": size[1]})
     await chat.page.emulate_media(color_scheme="dark")
     await talked(chat, studio)
     await chat.send("/compact the port numbers")
     await line(chat).click()
     link = chat.page.get_by_role("link", name="Show what it replaced")
-    await link.scroll_into_view_if_needed()
-    await expect(link).to_be_in_viewport()
-    assert await serious_problems(chat.page) == []
-    await shot(chat.page, f"dark-{size[0]}")
-
-
-async def test_on_a_phone_the_line_and_what_it_opens_fit(chat: Chat, studio: Studio) -> None:
-    await chat.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    await talked(chat, studio)
-    await chat.send("/compact the port numbers")
-    await line(chat).click()
-    await expect(chat.page.get_by_role("link", name="Show what it replaced")).to_be_visible()
-    await fits(chat.page)
-    await shot(chat.page, "phone")
+    for width, height in SIZES:
+        await chat.page.set_viewport_size({"width": width, "height": height})
+        await link.scroll_into_view_if_needed()
+        await expect(link).to_be_in_viewport()
+        await fits(chat.page)
+        assert await serious_problems(chat.page) == []
+        await shot(chat.page, f"dark-{width}")

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, expect
 
+from tests.browser.axe import serious_problems
 from tests.browser.comparing import LOOKS, Models, column, columns, compare, look
 from tests.browser.studio import Chat
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
 from tests.support.waiting import eventually
 
 QUESTION = "Which knot holds?"
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Models]:
-    """One server for all tests, with three more models."""
-    made = Models(tmp_path_factory.mktemp("compare") / "home")
-    yield made
-    made.studio.server.close()
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -39,16 +39,6 @@ async def test_a_cut_answer_says_so_and_goes_on_as_one(chat: Chat, studio: Studi
     await expect(told).to_have_count(0)
 
 
-async def test_a_cut_answer_stays_marked_when_something_else_was_said(chat: Chat, studio: Studio) -> None:
-    studio.script(HALF, "Another matter.")
-    await chat.ask("When does it turn?")
-    await chat.ask("Never mind.")
-    told = chat.timeline.get_by_role("alert")
-    await expect(told).to_contain_text("The answer was cut")
-    await expect(told.get_by_role("button")).to_have_count(0)
-    await expect(told).not_to_contain_text("go on")
-
-
 async def test_what_goes_on_and_breaks_off_is_followed_by_the_next_attempt(chat: Chat, studio: Studio) -> None:
     hold = studio.hold()
     broken = [{"text": "ay, alw"}, hold.step, {"fault": "cut", "times": 1}, {"text": "ays."}]
@@ -60,10 +50,3 @@ async def test_what_goes_on_and_breaks_off_is_followed_by_the_next_attempt(chat:
     await chat.finished()
     await expect(chat.answers).to_have_count(1)
     await expect(chat.answers.locator("p").first).to_have_text("The tide turns twice a day, always.")
-
-
-async def test_below_an_answer_that_went_on_stands_what_all_of_it_took(chat: Chat, studio: Studio) -> None:
-    studio.script(HALF, [{"text": "ay."}, {"usage": {"input": 90, "output": 6}}])
-    await chat.ask("When does it turn?")
-    await chat.timeline.get_by_role("button", name="Go on").click()
-    await expect(chat.answers.last).to_contain_text("110 tokens in · 70 out")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, expect
 
+from tests.browser.console import Console
 from tests.browser.studio import Chat, Studio
 from tests.faults.test_given_up import REASON, died_often
-from tests.support.console import Console
-from tests.support.stalling import StallingLine, stalling
+from tests.support.stalling_line import StallingLine, open_stalling_line
 
 # What a server needs to see that its database hangs, and then some.
 NOTICED_MS = 40_000
@@ -21,7 +21,7 @@ BACK_MS = 20_000
 @pytest.fixture
 def line(postgres_url: str, tmp_path: Path) -> Iterator[tuple[StallingLine, Studio]]:
     """A server of this test alone, and the line to its database."""
-    with stalling(postgres_url) as (made, url):
+    with open_stalling_line(postgres_url) as (made, url):
         studio = Studio(tmp_path / "home", database_url=url)
         yield made, studio
         made.go_on()

@@ -10,11 +10,11 @@ from playwright.async_api import BrowserContext, Locator, expect
 
 from tests.browser.answering import agree, button, create, files, run
 from tests.browser.approving import Reviewer, add_server, call, open_reviewer, wait_until_connected
+from tests.browser.axe import serious_problems
 from tests.browser.resting import comes_to, place_of, stop_clock
 from tests.browser.rooms import ECHO, write_tools
 from tests.browser.studio import Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
 from tests.support.waiting import eventually
 
 DESKTOPS = ({"width": 1440, "height": 900}, {"width": 1280, "height": 640})
@@ -36,11 +36,10 @@ OVERLAPS = """dock => {
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """One server for all tests, with a server of tools."""
     folder = tmp_path_factory.mktemp("dock")
-    studio = Studio(folder / "home")
-    add_server(studio, "harbour", ("--tools", write_tools(folder / "tools.json", ECHO)))
-    wait_until_connected(studio, "harbour")
-    yield studio
-    studio.server.close()
+    with Studio(folder / "home") as studio:
+        add_server(studio, "harbour", ("--tools", write_tools(folder / "tools.json", ECHO)))
+        wait_until_connected(studio, "harbour")
+        yield studio
 
 
 async def is_at_most(card: Locator, most: float) -> None:
@@ -108,6 +107,7 @@ async def test_a_command_is_not_allowed_before_its_end_was_in_view(reviewer: Rev
 
 
 @pytest.mark.case("AUTHZ-12")
+@pytest.mark.own_profile
 async def test_enter_allows_while_the_card_has_the_focus_and_is_armed_and_never_from_the_message_box(
     reviewer: Reviewer, ship: Path
 ) -> None:
@@ -206,6 +206,7 @@ async def test_what_it_is_given_can_be_changed_and_that_is_what_runs(reviewer: R
     await deny(reviewer)
 
 
+@pytest.mark.own_profile
 async def test_the_list_of_what_waits_answers_in_its_place(
     own: Studio, browser_context: BrowserContext, ship: Path, tools: Path
 ) -> None:

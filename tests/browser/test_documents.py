@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.axe import serious_problems
 from tests.browser.studio import Chat, Studio
 from tests.browser.test_drops import drop
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 from tests.support.documents import one_of_each, pdf
 
 REPORT = [
@@ -91,17 +90,6 @@ async def test_a_citation_opens_its_place_highlighted_and_the_document_can_be_se
     # The card opens it from its beginning.
     await chat.rows("user_message").first.get_by_role("button", name="Report.pdf", exact=True).click()
     await expect(viewer.get_by_role("heading", name="Page 1", exact=True)).to_be_in_viewport()
-
-
-async def test_a_citation_of_a_document_that_is_gone_says_so_in_words_for_the_page(
-    chat: Chat, studio: Studio, console: Console
-) -> None:
-    console.expect("404")
-    studio.script("It arrived at noon [Gone.pdf p. 1, line 1](doc:00000000#p1l1).")
-    await chat.ask("When?")
-    await chat.page.get_by_role("button", name="Gone.pdf p. 1, line 1").click()
-    told = chat.page.get_by_role("dialog").get_by_role("alert")
-    await expect(told).to_have_text("This document is not there any more.")
 
 
 async def test_a_long_paste_becomes_a_card_that_can_be_turned_back_into_text(chat: Chat, studio: Studio) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page, expect
 
+from tests.browser.axe import serious_problems
+from tests.browser.console import Console
+from tests.browser.profile import tabs
 from tests.browser.resting import stop_clock
 from tests.browser.studio import Chat, Studio
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADklEQVR4nGNgYPgPRAwADf4B/z0ZtYIAAAAASUVORK5CYII="
@@ -63,7 +64,7 @@ async def test_an_image_dropped_anywhere_is_attached(chat: Chat, studio: Studio,
     studio.script("Five blue pictures.")
     await chat.ask("What are these?")
     await expect(chat.rows("user_message").get_by_role("img")).to_have_count(len(places) + 1)
-    assert len(page.context.pages) == 1, "nothing opens in a tab of its own"
+    assert len(tabs(page.context)) == 1, "nothing opens in a tab of its own"
 
 
 async def test_a_file_that_cannot_be_read_is_told_about_in_one_sentence_and_nothing_leads_away(
@@ -80,7 +81,7 @@ async def test_a_file_that_cannot_be_read_is_told_about_in_one_sentence_and_noth
     await expect(page.get_by_role("list", name="Attached documents").get_by_role("listitem")).to_have_count(1)
     await expect(page.get_by_role("main").get_by_role("alert")).to_have_text(BROKEN)
     await expect(chat.box).to_have_value("half a thought")
-    assert (page.url, len(page.context.pages)) == (url, 1)
+    assert (page.url, len(tabs(page.context))) == (url, 1)
     await chat.box.fill("")
 
 
@@ -109,9 +110,10 @@ async def test_a_drop_in_the_settings_says_where_files_go(chat: Chat, files: dic
     for place in (page.get_by_role("banner").first, page.get_by_role("dialog")):
         await drop(page, place, files["paper.pdf"])
         await expect(page.get_by_text("Files are attached in a conversation. Open one").last).to_be_visible()
-    assert (page.url.partition("#")[0], len(page.context.pages)) == (f"{chat.studio.url}/settings/models", 1)
+    assert (page.url.partition("#")[0], len(tabs(page.context))) == (f"{chat.studio.url}/settings/models", 1)
 
 
+@pytest.mark.own_profile
 async def test_what_is_dragged_shows_where_it_goes_until_it_is_gone(chat: Chat, files: dict[str, str]) -> None:
     page = chat.page
     hint = page.get_by_text("Drop files to attach them to your message.")
@@ -136,5 +138,5 @@ async def test_text_and_addresses_are_text_in_the_box_and_nothing_elsewhere(chat
         await expect(chat.box).to_have_value("https://example.com/x")
         await drag(page, page.get_by_role("banner"), dragged, "dragEnter", "dragOver", "drop")
         await expect(chat.box).to_have_value("https://example.com/x")
-    assert (page.url, len(page.context.pages)) == (url, 1)
+    assert (page.url, len(tabs(page.context))) == (url, 1)
     await chat.box.fill("")

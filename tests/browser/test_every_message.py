@@ -8,9 +8,9 @@ import re
 import pytest
 from playwright.async_api import BrowserContext, FilePayload, Locator, expect
 
-from tests.browser.branching import OTHER, edit, mine, more, shows
+from tests.browser.axe import serious_problems
+from tests.browser.branching import OTHER, answered_in_every_way, edit, mine, more, shows
 from tests.browser.studio import Chat, Studio
-from tests.support.axe import serious_problems
 
 # Two pixels, blue.
 PNG = base64.b64decode(
@@ -65,25 +65,7 @@ async def test_every_message_and_every_answer_has_the_same_row_and_the_rest_in_a
 async def test_an_own_message_is_answered_again_by_the_same_model_another_one_and_at_another_temperature(
     talk: Chat,
 ) -> None:
-    async def regenerate(choice: str) -> None:
-        await mine(talk, "Second question").hover()
-        await mine(talk, "Second question").get_by_role("button", name="Regenerate").click()
-        await talk.page.get_by_role("menuitem", name=choice).click()
-
-    answers = talk.timeline.get_by_role("group", name="Answers to this message")
-    await regenerate("With the same model")
-    await expect(answers).to_have_text("2 of 2")
-    await talk.finished()
-    await regenerate("Other model")
-    await shows(talk, "First question", "One.", "Second question", OTHER)
-    await talk.finished()
-    await regenerate("At another temperature")
-    field = talk.page.get_by_role("dialog").get_by_role("textbox", name="Temperature")
-    await field.fill("0.3")
-    await field.press("Enter")
-    await expect(answers).to_have_text("4 of 4")
-    await talk.finished()
-    options = talk.snapshot()["runs"][-1]["options"]
+    options = await answered_in_every_way(talk, mine(talk, "Second question"))
     assert (options["temperature"], options["modelId"]) == (0.3, "other")
 
 
@@ -303,8 +285,8 @@ async def test_the_tree_says_and_draws_where_each_branch_leaves(talk: Chat) -> N
 async def test_a_search_calls_other_what_this_tab_does_not_show(
     talk: Chat, two: Studio, browser_context: BrowserContext
 ) -> None:
-    await edit(talk, "Second question", "About lighthouses")
-    await shows(talk, "First question", "One.", "About lighthouses", "Two.")
+    await edit(talk, "Second question", "About buoys")
+    await shows(talk, "First question", "One.", "About buoys", "Two.")
     await talk.finished()
     second = await two.open(browser_context, f"/c/{talk.conversation}")
     await second.timeline.get_by_role("button", name="Previous version").click()
@@ -312,12 +294,12 @@ async def test_a_search_calls_other_what_this_tab_does_not_show(
     # Chosen last: the first branch, in the other tab. This one still shows its own.
     hits = talk.page.get_by_role("navigation", name="Search results")
     await talk.page.keyboard.press("Control+/")
-    await talk.page.keyboard.type("lighthouses")
-    hit = hits.get_by_role("link", name="About lighthouses")
+    await talk.page.keyboard.type("buoys")
+    hit = hits.get_by_role("link", name="About buoys")
     await expect(hit).to_be_visible()
     await expect(hit).not_to_contain_text("other branch")
     await talk.timeline.get_by_role("button", name="Previous version").click()
     await shows(talk, *FIRST)
     await expect(hit).to_contain_text("other branch")
     await hit.click()
-    await shows(talk, "First question", "One.", "About lighthouses", "Two.")
+    await shows(talk, "First question", "One.", "About buoys", "Two.")

@@ -8,12 +8,12 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, expect
 
+from tests.browser.axe import serious_problems
+from tests.browser.console import Console
 from tests.browser.resting import place_of
 from tests.browser.studio import Studio
 from tests.browser.width import fits
 from tests.browser.workshop import Workshop, files, open_workshop
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 
 NOTES = "".join(f"line {number}\n" for number in range(1, 41))
 PHONE = {"width": 360, "height": 740}
@@ -37,18 +37,6 @@ def create(workshop: Workshop, name: str, content: str) -> dict[str, object]:
     return files("create_file", filePath=str(workshop.folder / name), content=content)
 
 
-@pytest.mark.case("TCL-24", "TCL-25", "TCL-26")
-async def test_a_call_of_a_built_in_tool_has_its_picture_its_line_and_its_details(workshop: Workshop) -> None:
-    await workshop.say("Make it", [create(workshop, "hull.py", "length = 12\n")], "Done.")
-    card = workshop.card("Created hull.py")
-    await expect(card).to_contain_text("Completed")
-    await expect(card.locator("svg")).not_to_have_count(0)
-    await card.get_by_role("button", expanded=False).first.click()
-    details = card.get_by_role("list", name="Details")
-    await expect(details).to_contain_text(str(workshop.folder / "hull.py"))
-    await expect(card).to_contain_text("Files: done")
-
-
 async def test_an_edit_shows_its_diff_and_the_copy_is_exact(workshop: Workshop) -> None:
     await workshop.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await workshop.say("Edit it", [edit(workshop, "line 7\n", "line seven\n")], "Done.")
@@ -65,25 +53,6 @@ async def test_an_edit_shows_its_diff_and_the_copy_is_exact(workshop: Workshop) 
     assert await serious_problems(workshop.page) == []
     await workshop.dark()
     assert await serious_problems(workshop.page) == []
-
-
-async def test_text_of_a_file_is_text_and_what_cannot_be_seen_is_spelled_out(workshop: Workshop) -> None:
-    tricky = "<img src=x onerror=alert(1)>\u202e\n"
-    await workshop.say("Trick", [create(workshop, "trick.html", tricky)], "Done.")
-    # What was changed stands in the flow.
-    diff = workshop.chat.timeline.get_by_role("group", name="Changes of trick.html")
-    await expect(diff).to_contain_text("+<img src=x onerror=alert(1)>\\u{202e}")
-    await expect(diff.locator("img")).to_have_count(0)
-
-
-async def test_a_long_diff_is_folded_until_all_of_it_is_wanted(workshop: Workshop) -> None:
-    await workshop.say("Much", [create(workshop, "long.txt", "".join(f"row {n}\n" for n in range(600)))], "Done.")
-    card = workshop.chat.timeline.get_by_role("region", name="Changed files")
-    await expect(card).not_to_contain_text("row 20")
-    await card.get_by_role("button", name="Show all (600 lines)").click()
-    await expect(card).to_contain_text("row 599")
-    await card.get_by_role("button", name="Show less").click()
-    await expect(card).not_to_contain_text("row 20")
 
 
 async def test_one_change_is_undone_by_a_click_and_stays_so_after_a_reload(workshop: Workshop) -> None:

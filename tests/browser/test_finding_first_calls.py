@@ -14,34 +14,28 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, expect
 
 from tests.browser.approving import call
-from tests.browser.finding import KEY, TIDES, Finder, Places, opened, snippet
+from tests.browser.axe import serious_problems
+from tests.browser.finding import Finder, Places, snippet
+from tests.browser.kept import remove_servers
 from tests.browser.newcomers import Hand, first_call
-from tests.browser.rooms import SCRIPTED, Rooms, server_of
+from tests.browser.registries import KEY, TIDES
+from tests.browser.rooms import Rooms, kept, server_of
 from tests.browser.studio import Studio
 from tests.browser.test_drops import drop
-from tests.browser.test_server_keys import kept
-from tests.support.axe import serious_problems
-from tests.support.registry_server import (
-    npm,
-    official_entry,
-)
+from tests.support.mcp_servers import SCRIPTED
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Places]:
-    async with opened(tmp_path, monkeypatch) as made:
-        yield made
+async def found(places: Places) -> AsyncIterator[Studio]:
+    """That server, without any MCP server before the test and after it."""
+    yield places.studio
+    await remove_servers(places.studio)
 
 
-@pytest.fixture
-def own(places: Places) -> Studio:
-    return places.studio
-
-
-async def newcomer(own: Studio, browser_context: BrowserContext) -> tuple[Finder, Hand]:
+async def newcomer(found: Studio, browser_context: BrowserContext) -> tuple[Finder, Hand]:
     """Someone who comes to the empty page, and presses what it offers."""
-    page = (await own.open(browser_context)).page
-    hand, finder = Hand(), Finder(Rooms(page, own))
+    page = (await found.open(browser_context)).page
+    hand, finder = Hand(), Finder(Rooms(page, found))
     await hand.click(page.get_by_role("link", name="Add an MCP server"))
     await expect(finder.box).to_be_focused()
     return finder, hand
@@ -49,10 +43,10 @@ async def newcomer(own: Studio, browser_context: BrowserContext) -> tuple[Finder
 
 @pytest.mark.case("REG-04", "REG-16", "AUT-01")
 async def test_a_server_is_found_by_words_and_called_in_six_clicks(
-    own: Studio, browser_context: BrowserContext
+    found: Studio, browser_context: BrowserContext
 ) -> None:
     began = time.monotonic()
-    finder, hand = await newcomer(own, browser_context)
+    finder, hand = await newcomer(found, browser_context)
     await finder.box.fill("tide harbour")
     await hand.click(finder.option("Tide tables"))
     await finder.configuring("Tide tables")
@@ -64,22 +58,19 @@ async def test_a_server_is_found_by_words_and_called_in_six_clicks(
     assert "X-Tides-Key" not in await finder.dialog.inner_text()
     await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
     await finder.rooms.connected("Tide tables", 1)
-    await first_call(own, finder.page, hand, call("echo", "tide_tables"))
+    await first_call(found, finder.page, hand, call("echo", "tide_tables"))
     print(f"found by words: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
     assert hand.clicks <= 6
-    assert KEY not in kept(own)
-    assert server_of(own, "Tide tables")["source"]["name"] == TIDES
+    assert KEY not in kept(found)
+    assert server_of(found, "Tide tables")["source"]["name"] == TIDES
 
 
 @pytest.mark.case("REG-16", "AUT-03")
 async def test_a_package_that_was_found_is_installed_and_called_in_six_clicks(
-    own: Studio, browser_context: BrowserContext, places: Places
+    found: Studio, browser_context: BrowserContext
 ) -> None:
-    places.index.node("tiny-server", "1.0.0")
-    entry = official_entry("io.github.tiny/server", title="Tiny", packages=[npm("tiny-server", "1.0.0")])
-    places.official.entries.append(entry)
     began = time.monotonic()
-    finder, hand = await newcomer(own, browser_context)
+    finder, hand = await newcomer(found, browser_context)
     await finder.box.fill("tiny")
     await hand.click(finder.option("io.github.tiny/server"))
     await finder.configuring("Tiny")
@@ -91,14 +82,14 @@ async def test_a_package_that_was_found_is_installed_and_called_in_six_clicks(
     assert await serious_problems(finder.page) == []
     await hand.click(consent.get_by_role("button", name="Start this server"))
     await finder.rooms.connected("Tiny", 1)
-    await first_call(own, finder.page, hand, call("where", "tiny"))
+    await first_call(found, finder.page, hand, call("where", "tiny"))
     print(f"a package found by words: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
     assert hand.clicks <= 6
 
 
-async def test_a_pasted_snippet_is_called_in_six_clicks(own: Studio, browser_context: BrowserContext) -> None:
+async def test_a_pasted_snippet_is_called_in_six_clicks(found: Studio, browser_context: BrowserContext) -> None:
     began = time.monotonic()
-    finder, hand = await newcomer(own, browser_context)
+    finder, hand = await newcomer(found, browser_context)
     harbour = {"command": sys.executable, "args": [str(SCRIPTED)], "env": {"HARBOUR_TOKEN": "${HARBOUR_TOKEN}"}}
     await finder.box.fill(snippet(harbour=harbour))
     await expect(finder.dialog.get_by_role("status").first).to_contain_text("A server in a snippet of settings.")
@@ -109,10 +100,10 @@ async def test_a_pasted_snippet_is_called_in_six_clicks(own: Studio, browser_con
     await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
     await hand.click(finder.dialog.get_by_role("button", name="Start this server"))
     await finder.rooms.connected("harbour", 16)
-    await first_call(own, finder.page, hand, call("echo", "harbour", text="ahoy"))
+    await first_call(found, finder.page, hand, call("echo", "harbour", text="ahoy"))
     print(f"a pasted snippet: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
     assert hand.clicks <= 6
-    assert KEY not in kept(own)
+    assert KEY not in kept(found)
 
 
 def bundle_of(folder: Path) -> Path:
@@ -153,10 +144,10 @@ def bundle_of(folder: Path) -> Path:
 
 @pytest.mark.case("SRV-26")
 async def test_a_dropped_bundle_is_called_in_six_clicks(
-    own: Studio, browser_context: BrowserContext, tmp_path: Path
+    found: Studio, browser_context: BrowserContext, tmp_path: Path
 ) -> None:
     began = time.monotonic()
-    finder, hand = await newcomer(own, browser_context)
+    finder, hand = await newcomer(found, browser_context)
     await drop(finder.page, finder.dialog, str(bundle_of(tmp_path)))
     # Whoever drops a file means it: its form comes at once.
     await finder.configuring("Harbour log")
@@ -167,6 +158,6 @@ async def test_a_dropped_bundle_is_called_in_six_clicks(
     await hand.click(finder.dialog.get_by_role("button", name="Add", exact=True))
     await hand.click(finder.dialog.get_by_role("button", name="Start this server"))
     await finder.rooms.connected("Harbour log", 16)
-    await first_call(own, finder.page, hand, call("echo", "harbour_log", text="ahoy"))
+    await first_call(found, finder.page, hand, call("echo", "harbour_log", text="ahoy"))
     print(f"a dropped bundle: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
     assert hand.clicks <= 6

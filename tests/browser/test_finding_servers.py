@@ -10,48 +10,56 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, expect
 
-from tests.browser.finding import TIDES, Finder, Places, opened, snippet
-from tests.browser.rooms import SCRIPTED, Rooms
-from tests.browser.studio import Studio
+from tests.browser.axe import serious_problems
+from tests.browser.console import Console
+from tests.browser.finding import Finder, Places, product, snippet
+from tests.browser.kept import remove_servers
+from tests.browser.registries import LONG, TIDES, Registries, registries
+from tests.browser.resting import place_of
+from tests.browser.rooms import kept, open_rooms
 from tests.browser.test_drops import drop
-from tests.browser.test_server_keys import kept
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
-from tests.support.console import Console
-from tests.support.mcp_gateway import Streamable, serving
+from tests.support.mcp_gateway import Streamable
+from tests.support.mcp_servers import SCRIPTED
 from tests.support.registry_server import (
     OfficialServer,
     official_entry,
     remote,
-    smithery_details,
-    smithery_entry,
 )
+from tests.support.tiny_http import TinyHttp
 from tests.support.waiting import eventually
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Places]:
-    async with opened(tmp_path, monkeypatch) as made:
+async def finder(places: Places, browser_context: BrowserContext) -> AsyncIterator[Finder]:
+    """The settings of the MCP servers of that server, of which there are none yet."""
+    yield Finder(await open_rooms(places.studio, browser_context))
+    await remove_servers(places.studio)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def changing(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Registries]:
+    """Registries of this test's own, which it changes."""
+    async with registries(monkeypatch) as made:
         yield made
 
 
-@pytest.fixture
-def own(places: Places) -> Studio:
-    return places.studio
-
-
-@pytest.fixture
-def finder(rooms: Rooms) -> Finder:
-    return Finder(rooms)
+@pytest_asyncio.fixture(loop_scope="session")
+async def own_finder(
+    changing: Registries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, browser_context: BrowserContext
+) -> AsyncIterator[Finder]:
+    """The settings of the MCP servers of a server of this test's own, which looks in those registries."""
+    with product(tmp_path, monkeypatch) as made:
+        finder = Finder(await open_rooms(made.studio, browser_context))
+        yield finder
+        await finder.page.close()
 
 
 # --- the box and what it finds --------------------------------------------------------------------
 
 
 @pytest.mark.case("REG-06")
-async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finder, places: Places) -> None:
-    other = official_entry("io.github.other/harbour", title="Harbour", remotes=[remote("https://other.example/mcp")])
-    places.official.entries.append(other)
+async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finder) -> None:
     await finder.open()
     await expect(finder.options).to_have_count(0)
     await expect(finder.dialog.get_by_role("button", name="Add", exact=True)).to_have_count(0)
@@ -59,7 +67,7 @@ async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finde
         await finder.page.keyboard.press(key)
     await expect(finder.dialog).to_have_accessible_name("Add a server")
     # Words alone choose nothing where several fit.
-    await finder.ask("harbour")
+    await finder.ask("tide")
     await expect(finder.options).to_have_count(2)
     await finder.page.keyboard.press("Enter")
     await expect(finder.dialog).to_have_accessible_name("Add a server")
@@ -71,18 +79,7 @@ async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finde
 
 
 @pytest.mark.case("REG-02", "REG-05")
-async def test_a_registry_is_chosen_and_each_result_says_what_it_is(finder: Finder, places: Places) -> None:
-    markup = "<b>Bold</b> <img src=x onerror=alert(1)> \u202ereversed"
-    places.official.entries.append(
-        official_entry(
-            "io.github.old/harbour",
-            markup,
-            title="Harbour <i>old</i>",
-            status="deprecated",
-            meta={"statusMessage": "Use tides."},
-            remotes=[remote("https://old.example/mcp")],
-        )
-    )
+async def test_a_registry_is_chosen_and_each_result_says_what_it_is(finder: Finder) -> None:
     await finder.open()
     await finder.ask("harbour")
     tides_row = finder.option("Tide tables")
@@ -91,7 +88,8 @@ async def test_a_registry_is_chosen_and_each_result_says_what_it_is(finder: Find
     await expect(tides_row).to_contain_text("Official")
     await expect(tides_row).to_contain_text("2.1.0")
     await expect(tides_row).to_contain_text("/mcp")
-    old = finder.option("Harbour <i>old</i>")
+    await finder.ask("jetty")
+    old = finder.option("Jetty <i>old</i>")
     await expect(old).to_contain_text("Deprecated")
     await expect(old).to_contain_text("<b>Bold</b>")
     assert await old.locator("img, b, i").count() == 0
@@ -157,9 +155,10 @@ async def test_what_is_broken_is_told_in_one_sentence_and_nothing_is_kept(
 
 
 async def test_a_registry_that_is_down_or_wants_a_key_is_told_quietly_and_the_other_answers(
-    finder: Finder, places: Places
+    own_finder: Finder, changing: Registries
 ) -> None:
-    places.smithery.key = "a-key-of-smithery"
+    finder = own_finder
+    changing.smithery.key = "a-key-of-smithery"
     await finder.open()
     await finder.ask("harbour")
     await expect(finder.option("Tide tables")).to_be_visible()
@@ -176,22 +175,7 @@ async def test_a_registry_that_is_down_or_wants_a_key_is_told_quietly_and_the_ot
 
 
 @pytest.mark.case("SRV-26", "AUT-04")
-async def test_the_settings_of_a_schema_are_fields_and_a_list_of_folders_has_rows(
-    finder: Finder, places: Places
-) -> None:
-    listed = smithery_entry("@quay/charts", "Reads charts.", title="Charts")
-    schema = {
-        "type": "object",
-        "required": ["chartFolders", "apiKey"],
-        "properties": {
-            "apiKey": {"type": "string", "title": "Chart key", "description": "Your key."},
-            "chartFolders": {"type": "array", "items": {"type": "string"}, "title": "Chart folders"},
-            "units": {"type": "string", "enum": ["feet", "metres"], "default": "metres", "title": "Units"},
-            "night": {"type": "boolean", "title": "Night colours"},
-        },
-    }
-    places.smithery.entries.append(listed)
-    places.smithery.details["@quay/charts"] = smithery_details(listed, schema=schema)
+async def test_the_settings_of_a_schema_are_fields_and_a_list_of_folders_has_rows(finder: Finder) -> None:
     await finder.open()
     await finder.ask("charts")
     await finder.option("Charts").click()
@@ -240,9 +224,9 @@ async def test_a_registry_of_ones_own_is_added_searched_and_removed(finder: Find
 
 
 async def test_servers_of_other_programs_on_this_machine_are_chosen_and_taken_over(
-    finder: Finder, tmp_path: Path
+    finder: Finder, places: Places
 ) -> None:
-    settings = tmp_path / "person" / ".cursor" / "mcp.json"
+    settings = places.home / ".cursor" / "mcp.json"
     settings.parent.mkdir()
     one = {"command": sys.executable, "args": [str(SCRIPTED)]}
     settings.write_text(snippet(harbour=one, quay={"url": "https://quay.example/mcp"}), encoding="utf-8")
@@ -260,10 +244,11 @@ async def test_servers_of_other_programs_on_this_machine_are_chosen_and_taken_ov
     await finder.rooms.connected("harbour", 16)
     names = [server["name"] for server in finder.rooms.studio.server.get("/api/servers")["servers"]]
     assert names == ["harbour"]
+    settings.unlink()
 
 
 async def test_servers_on_a_machine_that_was_named_are_listed_unticked_and_added(finder: Finder) -> None:
-    async with serving(Streamable()) as served:
+    async with TinyHttp(Streamable()) as served:
         await finder.open()
         await finder.dialog.get_by_role("button", name="Look nearby").click()
         await expect(finder.dialog).to_have_accessible_name("Look nearby")
@@ -318,36 +303,38 @@ async def test_a_file_dropped_on_the_list_opens_what_it_is(finder: Finder, tmp_p
     await finder.configuring("quay")
 
 
-@pytest.mark.parametrize("size", [(390, 844), (1280, 640)])
-async def test_the_dialog_fits_a_telephone_and_a_low_screen(
-    finder: Finder, places: Places, size: tuple[int, int]
-) -> None:
+async def test_the_dialog_fits_a_telephone_and_a_low_screen(finder: Finder) -> None:
     page = finder.page
-    await page.set_viewport_size({"width": size[0], "height": size[1]})
-    long = "harbour-" * 12
-    places.official.entries.append(
-        official_entry(
-            f"io.github.long/{long}", "Words " * 30, title=long, remotes=[remote(f"https://{long[:40]}.example/{long}")]
-        )
-    )
     await finder.open()
-    await fits(page)
-    # The box and the way out stay where they are while results come.
-    before = await finder.box.bounding_box()
-    await finder.ask("harbour")
-    assert await finder.box.bounding_box() == before
-    await fits(page)
-    await expect(finder.dialog.get_by_role("button", name="Cancel")).to_be_in_viewport()
-    await finder.option("Tide tables").click()
-    await finder.configuring("Tide tables")
-    await fits(page)
-    await expect(finder.dialog.get_by_role("button", name="Add", exact=True)).to_be_in_viewport()
-    assert await serious_problems(page) == []
+    for width, height in ((390, 844), (1280, 640)):
+        await page.set_viewport_size({"width": width, "height": height})
+        await finder.box.fill("")
+        await expect(finder.options).to_have_count(0)
+        await fits(page)
+        # The box and the way out stay where they are while results come.
+        before = await place_of(finder.box)
+        await finder.box.fill("landing")
+        await expect(finder.option(LONG)).to_be_visible()
+        assert await place_of(finder.box) == before
+        await fits(page)
+        await finder.box.fill("harbour")
+        await expect(finder.option("Tide tables")).to_be_visible()
+        assert await place_of(finder.box) == before
+        await fits(page)
+        await expect(finder.dialog.get_by_role("button", name="Cancel")).to_be_in_viewport()
+        await finder.option("Tide tables").click()
+        await finder.configuring("Tide tables")
+        await fits(page)
+        await expect(finder.dialog.get_by_role("button", name="Add", exact=True)).to_be_in_viewport()
+        assert await serious_problems(page) == []
+        await finder.press("Back")
 
 
-async def test_a_newer_version_is_looked_for_shown_and_taken(finder: Finder, places: Places, console: Console) -> None:
+async def test_a_newer_version_is_looked_for_shown_and_taken(
+    own_finder: Finder, changing: Registries, console: Console
+) -> None:
+    finder = own_finder
     console.expect_restart()
-    places.index.node("tiny-server", "1.0.0")
     await finder.open()
     await finder.ask("npx -y tiny-server@1.0.0")
     await finder.page.keyboard.press("Enter")
@@ -361,7 +348,7 @@ async def test_a_newer_version_is_looked_for_shown_and_taken(finder: Finder, pla
     await expect(finder.dialog.get_by_role("status")).to_contain_text("1.0.0")
     await expect(finder.dialog.get_by_role("button", name="Update")).to_have_count(0)
     await finder.dialog.get_by_role("button", name="Close").last.click()
-    places.index.node("tiny-server", "1.1.0")
+    changing.index.node("tiny-server", "1.1.0")
     finder.rooms.studio.restart()
     await finder.rooms.settings()
     row = await finder.rooms.select("tiny-server")

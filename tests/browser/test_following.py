@@ -18,10 +18,10 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.events import ItemCreated
 from tests.browser.answering import button, create
 from tests.browser.approving import add_server, call, wait_until_connected
+from tests.browser.axe import serious_problems
 from tests.browser.resting import scrolled
 from tests.browser.studio import Chat, Studio
 from tests.browser.workshop import Workshop, open_workshop
-from tests.support.axe import serious_problems
 from tests.support.records import a_conversation, an_item
 from tests.support.waiting import eventually
 
@@ -74,9 +74,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """One server for all of these."""
-    studio = Studio(tmp_path_factory.mktemp("following") / "home")
-    yield studio
-    studio.server.close()
+    with Studio(tmp_path_factory.mktemp("following") / "home") as studio:
+        yield studio
 
 
 @pytest.fixture(scope="module")

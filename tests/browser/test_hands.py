@@ -9,8 +9,9 @@ import pytest
 from playwright.async_api import BrowserContext, Locator, expect
 
 from tests.browser.answering import agree, button
+from tests.browser.shop_repository import COMMAND, PRICES, REPORT, make_shop, mending
 from tests.browser.studio import Studio
-from tests.support.repository import COMMAND, PRICES, REPORT, git, make_repository, mending
+from tests.support.repositories import git
 
 
 async def allow(card: Locator, label: str = "Allow") -> None:
@@ -22,7 +23,7 @@ async def allow(card: Locator, label: str = "Allow") -> None:
 async def test_an_agent_mends_a_repository_in_sight_and_with_leave_and_one_click_undoes_it(
     own: Studio, browser_context: BrowserContext, tmp_path: Path
 ) -> None:
-    folder = await asyncio.to_thread(make_repository, tmp_path / "shop")
+    folder = await asyncio.to_thread(make_shop, tmp_path / "shop")
     own.script(*mending())
     settings = {"workingDirectory": str(folder), "mode": "ask"}
     made = own.server.post("/api/conversations", {"title": "The shop", "settings": settings}, 201)

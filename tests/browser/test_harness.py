@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from playwright.async_api import Page
 
-from tests.support.axe import serious_problems
-from tests.support.console import Console
+from tests.browser.axe import serious_problems
+from tests.browser.console import Console
 
 
 async def test_a_console_error_is_heard(page: Page, console: Console) -> None:

@@ -7,6 +7,7 @@ import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+import pytest
 from playwright.async_api import BrowserContext, Page, Request, Route, WebSocketRoute, expect
 
 from tests.browser.resting import stop_clock
@@ -173,6 +174,7 @@ async def test_the_letter_after_the_palettes_keys_is_its_own(chat: Chat) -> None
     assert await chat.page.evaluate(AFTER_KEYS) == "combobox"
 
 
+@pytest.mark.own_profile
 async def test_an_answer_to_a_question_can_be_given_once_however_late_its_end_is_told(
     studio: Studio, browser_context: BrowserContext
 ) -> None:
@@ -203,6 +205,7 @@ async def test_an_answer_to_a_question_can_be_given_once_however_late_its_end_is
     await expect(chat.answers.last).to_contain_text("Enough.")
 
 
+@pytest.mark.own_profile
 async def test_who_signs_out_does_not_knock_again_while_the_answer_is_on_its_way(chat: Chat) -> None:
     left, is_time = asyncio.Event(), asyncio.Event()
     lines: list[str] = []
@@ -214,7 +217,10 @@ async def test_who_signs_out_does_not_knock_again_while_the_answer_is_on_its_way
         await route.fulfill(response=answer)
 
     await chat.page.route("**/api/session", late)
-    await chat.go("/settings/general")
+    # What is still asked for when one signs out is refused, and the browser says so.
+    async with chat.page.expect_response("**/api/meaning"):
+        await chat.go("/settings/general")
+    await chat.page.wait_for_load_state("networkidle")
     chat.page.on("websocket", lambda line: lines.append(line.url))
     await stop_clock(chat.page)
     await chat.page.get_by_role("button", name="Sign out").click()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Page, expect
 
+from tests.browser.console import Console
 from tests.support.commands import pilothouse
-from tests.support.console import Console
-from tests.support.live_server import LiveServer, live_server
+from tests.support.servers import Server
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -29,13 +28,13 @@ def talk(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(home: Path) -> Iterator[LiveServer]:
-    with live_server(home) as serving:
+def server(home: Path) -> Iterator[Server]:
+    with Server(home) as serving:
         yield serving
 
 
 async def test_a_conversation_is_imported_in_the_settings_and_exported_from_the_list(
-    talk: Path, server: LiveServer, page: Page, console: Console
+    talk: Path, server: Server, page: Page, console: Console
 ) -> None:
     console.expect("400")
     await server.open(page, "/settings/general")
@@ -59,7 +58,7 @@ async def test_a_conversation_is_imported_in_the_settings_and_exported_from_the_
 
 
 async def test_how_long_conversations_are_kept_is_set_in_the_settings(
-    server: LiveServer, page: Page, console: Console
+    server: Server, page: Page, console: Console
 ) -> None:
     console.expect("400")
     await server.open(page, "/settings/general")
@@ -83,46 +82,3 @@ async def test_how_long_conversations_are_kept_is_set_in_the_settings(
     await page.reload()
     await expect(page.get_by_label("Days")).to_have_value("365")
     assert json.loads((server.home / "config.json").read_bytes())["retention"] == wanted
-
-
-async def test_a_number_that_is_taken_back_is_the_usual_one_again_and_a_wrong_one_is_told(
-    server: LiveServer, page: Page, console: Console
-) -> None:
-    console.expect("400")
-    await server.open(page, "/settings/general")
-    at_once = page.get_by_label("Answers at once")
-    await expect(at_once).to_have_value("256")
-    await at_once.fill("0")
-    await at_once.press("Enter")
-    await expect(page.get_by_text("How many answers are got at once is a number from 1 to 1,000.")).to_be_visible()
-    await at_once.fill("7")
-    await at_once.press("Enter")
-    until(lambda: server.read("config.json").get("runs_at_once") == 7, "the number to be kept")
-    for _ in range(2):
-        await at_once.fill("")
-        await at_once.press("Enter")
-        await expect(at_once).to_have_value("256")
-    until(lambda: "runs_at_once" not in server.read("config.json"), "the number to be taken back")
-
-
-async def test_what_is_typed_while_a_number_is_being_kept_stays(server: LiveServer, page: Page) -> None:
-    await server.open(page, "/settings/general")
-    at_once = page.get_by_label("Answers at once")
-    await expect(at_once).to_have_value("256")
-    let_go = asyncio.Event()
-
-    async def slowly(route: Route) -> None:
-        await let_go.wait()
-        await route.continue_()
-
-    await page.route("**/api/config", slowly)
-    await at_once.fill("7")
-    await at_once.press("Enter")
-    await at_once.fill("9")
-    async with page.expect_response("**/api/config"):
-        let_go.set()
-    await expect(at_once).to_have_value("9")
-    async with page.expect_response("**/api/config") as keeping:
-        await at_once.press("Enter")
-    assert (await keeping.value).ok
-    assert server.read("config.json")["runs_at_once"] == 9

@@ -8,8 +8,8 @@ import re
 import pytest
 from playwright.async_api import Browser, BrowserContext, expect
 
+from tests.browser.console import Console
 from tests.browser.studio import Chat, Studio
-from tests.support.console import Console
 from tests.support.waiting import until
 
 FOCUS = """() => {

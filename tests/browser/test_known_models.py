@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Page, expect
 
 from pilothouse.models.known_models import source
-from tests.support.axe import serious_problems
-from tests.support.listener import listening
-from tests.support.live_server import LiveServer, live_server
+from tests.browser.axe import serious_problems
+from tests.browser.models import field
+from tests.support.servers import Server
+from tests.support.tiny_http import site
 
 CLAUDE = {"name": "Claude", "provider": "anthropic-compatible", "model": "claude-sonnet-4-5", "contextWindow": 5000}
 
 
-@pytest.fixture
-def server(home: Path) -> Iterator[LiveServer]:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with one model, of whose window a person said something."""
-    with live_server(home, models={"defaultModelId": "claude", "models": {"claude": CLAUDE}}) as running:
+    home = tmp_path_factory.mktemp("known") / "home"
+    with Server(home, models={"defaultModelId": "claude", "models": {"claude": CLAUDE}}) as running:
         yield running
 
 
-def field(form: Locator, name: str) -> Locator:
-    """Return a field of a form, one with suggestions too."""
-    return form.get_by_role("textbox", name=name, exact=True).or_(form.get_by_role("combobox", name=name, exact=True))
-
-
-async def test_a_form_tells_what_is_known_of_a_model_and_its_card_says_from_where(
-    server: LiveServer, page: Page
-) -> None:
+async def test_a_form_tells_what_is_known_of_a_model_and_its_card_says_from_where(server: Server, page: Page) -> None:
     lists = {"data": [{"id": "qwen3-8b", "max_model_len": 24_576}]}
-    async with listening({"/v1/models": (200, json.dumps(lists).encode())}) as near:
+    async with site({"/v1/models": (200, json.dumps(lists).encode())}) as near:
         await server.open(page, "/settings/models")
         await page.get_by_role("button", name="Add Model").click()
         form = page.get_by_role("dialog", name="Add a model")
@@ -60,7 +54,7 @@ async def test_a_form_tells_what_is_known_of_a_model_and_its_card_says_from_wher
     assert (kept["contextWindow"], kept["known"]["contextWindow"]) == (None, 24_576)
 
 
-async def test_a_window_that_a_person_takes_back_is_filled_in_again(server: LiveServer, page: Page) -> None:
+async def test_a_window_and_prices_of_ones_own_count_until_they_are_taken_back(server: Server, page: Page) -> None:
     await server.open(page, "/settings/models")
     mine = page.get_by_role("listitem", name="Claude", exact=True)
     await expect(mine).to_contain_text("5K context")
@@ -72,13 +66,7 @@ async def test_a_window_that_a_person_takes_back_is_filled_in_again(server: Live
     await expect(mine).to_contain_text("200K context • Thinking ✓ • Images ✓")
     await expect(mine).to_contain_text(f"As known from {source()}")
     assert server.read("models.json")["models"]["claude"]["contextWindow"] is None
-
-
-async def test_prices_of_ones_own_count_until_they_are_taken_back(server: LiveServer, page: Page) -> None:
-    await server.open(page, "/settings/models")
-    mine = page.get_by_role("listitem", name="Claude", exact=True)
     await expect(mine).to_contain_text("$3 in, $15 out per 1M tokens")
-    form = page.get_by_role("dialog", name="Edit Claude")
     await page.get_by_role("button", name="Edit Claude").click()
     await form.get_by_role("button", name="More").click()
     await form.get_by_label("Input", exact=True).fill("2.5")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
-from tests.support.live_server import live_server
 from tests.support.scripted_endpoint import Endpoint, Reply
+from tests.support.servers import Server
 from tests.support.wire_writers import Say, Text
 
 REFUSAL = json.dumps({"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"]}]}).encode()
@@ -29,7 +29,7 @@ async def test_what_was_learned_about_a_model_is_shown_and_forgotten_with_one_cl
     home: Path, page: Page, endpoint: Endpoint
 ) -> None:
     model = {"name": "Strict", "provider": "openai-compatible", "baseUrl": f"{endpoint.url}/v1", "model": "m"}
-    with live_server(home, models={"defaultModelId": "strict", "models": {"strict": model}}) as server:
+    with Server(home, models={"defaultModelId": "strict", "models": {"strict": model}}) as server:
         await server.open(page, "/settings/models")
         await page.get_by_role("button", name="Test Strict").click()
         learned = page.get_by_role("list", name="Learned about Strict")

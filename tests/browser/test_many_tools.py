@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Response, expect
+from playwright.async_api import BrowserContext, Response, expect
 
 from pilothouse.types import limits
-from tests.browser.rooms import Rooms, start_server, write_tools
+from tests.browser.rooms import open_rooms, start_server, write_tools
 from tests.browser.studio import Studio
 from tests.browser.test_ui_load import never_still
 
@@ -30,8 +30,9 @@ def a_tool(number: int) -> dict[str, object]:
 
 @pytest.mark.slow
 async def test_ten_thousand_tools_are_shown_and_searched_without_holding_up_the_page(
-    rooms: Rooms, own: Studio, tmp_path: Path
+    own: Studio, browser_context: BrowserContext, tmp_path: Path
 ) -> None:
+    rooms = await open_rooms(own, browser_context)
     for number in range(SERVERS):
         made = [a_tool(number * EACH + each) for each in range(EACH)]
         start_server(own, f"Server {number}", ["--tools", write_tools(tmp_path / f"{number}.json", *made)])

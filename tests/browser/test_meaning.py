@@ -8,24 +8,24 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.browser.axe import serious_problems
 from tests.browser.width import fits
-from tests.meaning.endpoints import openai, serving
-from tests.support.axe import serious_problems
-from tests.support.live_server import LiveServer, live_server
+from tests.meaning.endpoints import openai, start_endpoint
+from tests.support.servers import Server
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def server(home: Path) -> Iterator[LiveServer]:
-    with live_server(home) as serving_:
+def server(home: Path) -> Iterator[Server]:
+    with Server(home) as serving_:
         yield serving_
 
 
 async def test_an_endpoint_is_tried_and_chosen_in_the_settings_and_it_is_said_how_it_stands(
-    server: LiveServer, page: Page
+    server: Server, page: Page
 ) -> None:
-    async with serving(openai) as endpoint:
+    async with start_endpoint(openai) as endpoint:
         await server.open(page, "/settings/general")
         part = page.get_by_role("region", name="Finding by meaning")
         await expect(part.get_by_text("all-MiniLM-L6-v2, built in: 0 texts can be found by meaning.")).to_be_visible()
@@ -36,7 +36,7 @@ async def test_an_endpoint_is_tried_and_chosen_in_the_settings_and_it_is_said_ho
         await part.get_by_label("Its key", exact=True).fill("k-browser")
         await part.get_by_role("button", name="Try it").click()
         await expect(part.get_by_text("answers, with vectors of 4 numbers.")).to_be_visible()
-        assert endpoint.asked[0][1]["authorization"] == "Bearer k-browser"
+        assert endpoint.requests[0].headers["authorization"] == "Bearer k-browser"
         # Nothing is kept by trying.
         assert "embeddings" not in server.read("config.json")
         await part.get_by_role("button", name="Use it").click()

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
 from tests.browser.answering import agree
+from tests.browser.axe import serious_problems
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
 from tests.support.waiting import until
 
 PHONE = {"width": 390, "height": 844}
@@ -140,15 +139,15 @@ async def test_memories_leave_as_a_file(chat: Chat) -> None:
         assert TEA in file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_a_phone_has_room_for_memories(chat: Chat, scheme: Any) -> None:
+async def test_a_phone_has_room_for_memories(chat: Chat) -> None:
     remember(chat.studio, TEA * 10, title="Morning tea " * 8, tags=["taste", "morning"])
     await chat.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    await chat.page.emulate_media(color_scheme=scheme)
     await room(chat)
     await expect(row(chat, "Morning tea")).to_be_visible()
     await fits(chat.page)
-    assert await serious_problems(chat.page) == []
+    for scheme in ("light", "dark"):
+        await chat.page.emulate_media(color_scheme=scheme)
+        assert await serious_problems(chat.page) == [], scheme
 
 
 async def test_strangers_words_say_so_until_the_person_vouches_for_them(studio: Studio, chat: Chat) -> None:

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.axe import serious_problems
 from tests.browser.studio import Chat, Studio
-from tests.support.axe import serious_problems
 
 
 @pytest.mark.case("CHT-04")

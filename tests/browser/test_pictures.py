@@ -6,15 +6,13 @@ import asyncio
 import base64
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.async_api import Request, Route, expect
 
+from tests.browser.console import Console
 from tests.browser.studio import Chat, Studio
-from tests.support.console import Console
 from tests.support.pictures import a_png
-from tests.support.waiting import eventually
 
 PARTS = re.compile(r"/api/items/[\w-]+/parts/\d+$")
 
@@ -82,39 +80,6 @@ async def test_a_picture_is_fetched_when_it_comes_into_view_and_nothing_moves_th
     assert fetched == sent[:2]
 
 
-@pytest.mark.case("UI-07")
-async def test_what_was_kept_as_a_picture_and_is_too_large_to_be_drawn_is_told_of(chat: Chat, studio: Studio) -> None:
-    huge = bytearray(a_png(5_000))
-    huge[16:24] = (50_000).to_bytes(4, "big") * 2
-    conversation = studio.server.post("/api/conversations", {}, 201)["id"]
-    studio.script("I see.")
-    tell(studio, conversation, "Look", a_png(5_000))
-
-    async def kept_before(route: Any) -> None:
-        # As it was kept before such pictures were refused.
-        await route.fulfill(body=bytes(huge), content_type="image/png")
-
-    await chat.page.route(PARTS, kept_before)
-    await chat.go(f"/c/{conversation}")
-    row = chat.rows("user_message").first
-    await expect(row).to_contain_text("An image that cannot be shown.")
-    await expect(row.get_by_role("img")).to_have_count(0)
-
-
-async def test_a_picture_that_cannot_be_fetched_is_told_of(chat: Chat, studio: Studio, console: Console) -> None:
-    console.expect("404")
-    conversation = studio.server.post("/api/conversations", {}, 201)["id"]
-    studio.script("I see.")
-    tell(studio, conversation, "Look", a_png(5_000))
-
-    async def gone(route: Any) -> None:
-        await route.fulfill(status=404, json={"code": "not_found", "message": "Gone."})
-
-    await chat.page.route(PARTS, gone)
-    await chat.go(f"/c/{conversation}")
-    await expect(chat.rows("user_message").first).to_contain_text("The image could not be fetched.")
-
-
 async def test_a_picture_that_could_not_be_fetched_comes_when_the_server_is_back(
     chat: Chat, studio: Studio, console: Console
 ) -> None:
@@ -152,19 +117,6 @@ async def test_pictures_that_are_too_large_together_are_told_of_before_they_are_
     await expect(chat.page.get_by_text(said)).to_be_visible()
     await chat.ask("Look")
     await expect(chat.rows("user_message").get_by_role("img")).to_have_count(3)
-
-
-async def test_an_attached_picture_goes_by_its_name(chat: Chat, studio: Studio) -> None:
-    studio.script("I see.")
-    image = {"name": "harbour.png", "mimeType": "image/png", "buffer": a_png(5_000)}
-    await chat.page.locator("input[type=file]").set_input_files(image)  # type: ignore[arg-type]
-    await chat.ask("Look")
-    await expect(chat.rows("user_message").get_by_role("img", name="harbour.png")).to_be_visible()
-
-    async def is_kept() -> bool:
-        return [part["name"] for part in chat.snapshot()["items"][0]["data"]["content"]] == ["harbour.png"]
-
-    await eventually(is_kept, "the name of the picture")
 
 
 async def test_a_picture_that_the_model_made_stands_in_its_place_in_the_answer(

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import BrowserContext, Locator, expect
+from playwright.async_api import Browser, BrowserContext, Locator, expect
 
 from tests.browser.answering import agree, allow_for_longer, button, create, run
 from tests.browser.approving import Reviewer, open_reviewer
+from tests.browser.axe import serious_problems
+from tests.browser.console import Console
+from tests.browser.kept import KeptTab, keeping
 from tests.browser.studio import Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 from tests.support.waiting import eventually, until
 
 PHONE = {"width": 360, "height": 740}
@@ -37,9 +38,8 @@ def keep(studio: Studio, *rules: dict[str, Any]) -> None:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """One server for all tests that leave it running."""
-    studio = Studio(tmp_path_factory.mktemp("policy") / "home")
-    yield studio
-    studio.server.close()
+    with Studio(tmp_path_factory.mktemp("policy") / "home") as studio:
+        yield studio
 
 
 @pytest.fixture
@@ -50,11 +50,18 @@ def ship(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def kept_tab(chromium: Browser, served: Studio) -> AsyncIterator[KeptTab]:
+    """One tab for all of them."""
+    async with keeping(chromium) as made:
+        yield made
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def reviewer(served: Studio, browser_context: BrowserContext, ship: Path) -> Reviewer:
-    """A tab in a new conversation that works in that folder."""
+async def reviewer(served: Studio, kept_tab: KeptTab, profile: BrowserContext, ship: Path) -> Reviewer:
+    """The tab in a new conversation that works in that folder."""
     keep(served)
-    return await open_reviewer(served, browser_context, "The ship", workingDirectory=str(ship))
+    return await kept_tab.reviewer(served, "The ship", workingDirectory=str(ship))
 
 
 def _read(path: Path) -> Any:
@@ -151,7 +158,7 @@ async def test_where_no_mode_was_chosen_a_folder_is_sandboxed_and_the_menu_and_t
 
 @pytest.mark.case("AUTHZ-14")
 async def test_auto_approve_is_confirmed_in_sight_all_the_time_and_over_when_stopped(
-    reviewer: Reviewer, served: Studio, browser_context: BrowserContext, ship: Path
+    reviewer: Reviewer, served: Studio, profile: BrowserContext, ship: Path
 ) -> None:
     await choose(reviewer, "Auto-approve")
     dialog = reviewer.page.get_by_role("dialog")
@@ -176,7 +183,7 @@ async def test_auto_approve_is_confirmed_in_sight_all_the_time_and_over_when_sto
     await expect(banner(reviewer)).to_be_visible()
     await fits(reviewer.page)
     assert await serious_problems(reviewer.page) == []
-    other = Reviewer(served, await served.open(browser_context, f"/c/{reviewer.chat.conversation}"))
+    other = Reviewer(served, await served.open(profile, f"/c/{reviewer.chat.conversation}"))
     await button(banner(other), "Switch off").click()
     await expect(banner(other)).to_have_count(0)
     await expect(banner(reviewer)).to_have_count(0)

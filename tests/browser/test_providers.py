@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.browser.test_settings import card, field, open_models
-from tests.support.axe import serious_problems
-from tests.support.live_server import live_server
+from tests.browser.axe import serious_problems
+from tests.browser.kept import go
+from tests.browser.models import card, field
+from tests.support.servers import Server
 
 
 @pytest.mark.case("MOD-01")
 async def test_a_provider_is_chosen_by_the_name_that_people_know(home: Path, page: Page) -> None:
-    with live_server(home) as server:
-        await open_models(server, page)
+    with Server(home) as server:
+        await server.open(page, "/settings/models")
         await page.get_by_role("button", name="Add Model").click()
         form = page.get_by_role("dialog", name="Add a model")
         address = form.get_by_label("Base URL")
@@ -38,7 +39,7 @@ async def test_a_provider_is_chosen_by_the_name_that_people_know(home: Path, pag
         await expect(form).to_have_count(0)
         # The first model that is added leads to the chat.
         await expect(page.get_by_role("textbox", name="Message")).to_be_focused()
-        await open_models(server, page)
+        await go(page, "/settings/models")
         await expect(card(page, "On Bedrock")).to_contain_text(
             "Signed with the AWS credentials of the server's machine"
         )

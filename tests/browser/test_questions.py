@@ -10,9 +10,9 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
 from tests.browser.answering import agree, button
+from tests.browser.axe import serious_problems
 from tests.browser.studio import Studio, Turn
 from tests.browser.workshop import Workshop, files, open_workshop
-from tests.support.axe import serious_problems
 
 PHONE = {"width": 360, "height": 740}
 

@@ -17,7 +17,7 @@ from playwright.async_api import BrowserContext, expect
 from tests.browser.approving import add_any, call, open_reviewer, wait_until_connected
 from tests.browser.studio import Studio
 from tests.support import real_servers
-from tests.support.listener import listening
+from tests.support.tiny_http import site
 
 PAGE = {"/page": (200, b"<html><body><p>a page of ours</p></body></html>")}
 # What the servers that need the network are given before their answer counts as none.
@@ -55,7 +55,7 @@ def _commands(folder: Path) -> dict[str, tuple[list[str], dict[str, Any]]]:
 @pytest_asyncio.fixture(loop_scope="session")
 async def page_url() -> AsyncIterator[str]:
     """A page of this machine."""
-    async with listening(PAGE) as page:
+    async with site(PAGE) as page:
         yield f"{page.url}/page"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,23 +9,14 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
 from tests.browser.answering import create, files
+from tests.browser.axe import serious_problems
 from tests.browser.comparing import LOOKS, Models, look
 from tests.browser.studio import Chat
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 
 QUESTION = "When do we leave?"
 TIDES = files("read_file", filePath="tides.txt")
 ANSWER = "High water is at 14:20. Leave an hour before it."
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Models]:
-    """One server for all tests, with three more models."""
-    made = Models(tmp_path_factory.mktemp("replay") / "home")
-    yield made
-    made.studio.server.close()
 
 
 @pytest.fixture
@@ -185,17 +175,6 @@ async def test_it_is_done_by_keyboard_alone(models: Models, chat: Chat) -> None:
     await expect(page.get_by_role("navigation", name="Replays of this answer")).to_contain_text("own system prompt")
     await page.keyboard.press("Escape")
     await expect(chat.answers.last).to_contain_text(ANSWER)
-
-
-async def test_what_cannot_be_replayed_is_said_in_a_sentence(chat: Chat, console: Console) -> None:
-    console.expect("/api/runs/r_gone")
-    await chat.go(f"/c/{chat.conversation}?replay=r_gone")
-    await expect(chat.page.get_by_role("alert")).to_have_text("There is no such answer in this conversation.")
-    run = chat.snapshot()["runs"][0]["id"]
-    await chat.go(f"/c/{chat.conversation}?replay={run}&with=7")
-    await expect(chat.page.get_by_role("alert")).to_have_text("There is no such replay.")
-    await chat.page.get_by_role("button", name="Start a new one").click()
-    await expect(chat.page.get_by_role("form", name="New replay")).to_be_visible()
 
 
 async def test_it_keeps_nobody_out_and_fits_every_window_in_both_colours(models: Models, chat: Chat) -> None:

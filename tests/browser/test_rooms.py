@@ -10,20 +10,21 @@ from typing import Any
 import pytest
 from playwright.async_api import BrowserContext, Download, expect
 
+from tests.browser.axe import serious_problems
+from tests.browser.kept import KeptTab
 from tests.browser.rooms import ECHO, FAIL, Rooms, start_server, switch, write_tools
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
 from tests.support.waiting import until
 
 
 @pytest.mark.case("STA-06", "AGT-07")
 async def test_a_tool_is_found_its_schema_copied_and_it_is_tried_by_a_form(
-    rooms: Rooms, own: Studio, tools: Path, browser_context: BrowserContext
+    rooms: Rooms, shared: Studio, tools: Path, profile: BrowserContext
 ) -> None:
-    start_server(own, "First", ["--tools", tools])
-    start_server(own, "Second")
-    await browser_context.grant_permissions(["clipboard-read", "clipboard-write"])
+    start_server(shared, "First", ["--tools", tools])
+    start_server(shared, "Second")
+    await profile.grant_permissions(["clipboard-read", "clipboard-write"])
     await rooms.page.keyboard.press("Alt+t")
     await expect(rooms.page.get_by_role("heading", name="Available tools")).to_be_focused()
     await rooms.page.get_by_role("textbox", name="Search tools").fill("echo gives")
@@ -62,13 +63,13 @@ async def test_a_tool_is_found_its_schema_copied_and_it_is_tried_by_a_form(
 
 @pytest.mark.case("STA-07", "CON-24", "CON-29")
 async def test_the_status_page_plots_latencies_and_tells_errors_and_past_states(
-    rooms: Rooms, own: Studio, tools: Path
+    rooms: Rooms, shared: Studio, tools: Path
 ) -> None:
     write_tools(tools, ECHO, FAIL, {"name": "exit", "description": "Ends.", "inputSchema": {"type": "object"}})
-    server = start_server(own, "Scripted", ["--tools", tools])
+    server = start_server(shared, "Scripted", ["--tools", tools])
     tried: list[tuple[str, dict[str, Any]]] = [("echo", {"text": "a"}), ("echo", {"text": "b"})]
     for tool, arguments in [*tried, ("fail", {"message": "x"}), ("exit", {"code": 5})]:
-        own.server.post("/api/tools/try", {"serverId": server["id"], "tool": tool, "arguments": arguments})
+        shared.server.post("/api/tools/try", {"serverId": server["id"], "tool": tool, "arguments": arguments})
     await rooms.page.get_by_role("link", name="Status").click()
     part = rooms.page.get_by_role("region", name="Scripted")
     await expect(part.locator("canvas")).to_be_visible()
@@ -84,7 +85,7 @@ async def test_the_status_page_plots_latencies_and_tells_errors_and_past_states(
     await expect(past.nth(2)).to_contain_text("Connected")
     assert await serious_problems(rooms.page) == []
     await rooms.page.keyboard.press("Escape")
-    await expect(rooms.page).to_have_url(f"{own.url}/")
+    await expect(rooms.page).to_have_url(f"{shared.url}/")
 
 
 async def methods_saved(download: Download) -> list[str]:
@@ -96,14 +97,14 @@ async def methods_saved(download: Download) -> list[str]:
 
 @pytest.mark.case("OBS-07")
 async def test_traffic_is_recorded_when_switched_on_filtered_opened_and_exported(
-    rooms: Rooms, own: Studio, tools: Path
+    rooms: Rooms, shared: Studio, tools: Path
 ) -> None:
-    server = start_server(own, "Scripted", ["--tools", tools])
+    server = start_server(shared, "Scripted", ["--tools", tools])
     await rooms.page.get_by_role("tab", name="General").click()
     await switch(rooms.page.get_by_role("switch", name="Record MCP messages"), True)
     await rooms.page.get_by_role("button", name="Open the traffic panel").click()
     await expect(rooms.page.get_by_role("status").filter(has_text="Waiting for messages")).to_be_visible()
-    own.server.post("/api/tools/try", {"serverId": server["id"], "tool": "echo", "arguments": {"text": "needle"}})
+    shared.server.post("/api/tools/try", {"serverId": server["id"], "tool": "echo", "arguments": {"text": "needle"}})
     messages = rooms.page.get_by_role("list", name="Messages, newest first").locator("> li")
     await expect(messages).to_have_count(2)
     await rooms.page.get_by_text("Sent", exact=True).click()
@@ -117,7 +118,7 @@ async def test_traffic_is_recorded_when_switched_on_filtered_opened_and_exported
     assert await methods_saved(await saving.value) == ["tools/call"]
     await switch(rooms.page.get_by_role("switch", name="Record messages"), False)
     await expect(messages).to_have_count(0)
-    until(lambda: own.server.get("/api/traffic")["messages"] == [], "the messages to be forgotten")
+    until(lambda: shared.server.get("/api/traffic")["messages"] == [], "the messages to be forgotten")
 
 
 def many_servers(count: int) -> list[dict[str, Any]]:
@@ -156,30 +157,29 @@ async def test_two_hundred_servers_are_listed_and_one_is_found(tmp_path: Path, b
         studio.server.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_every_room_fits_a_phone_in_both_colours(
-    own: Studio, tools: Path, browser_context: BrowserContext, scheme: str
+    rooms: Rooms, shared: Studio, kept_tab: KeptTab, tools: Path
 ) -> None:
-    server = start_server(own, "Scripted", ["--tools", tools])
-    own.server.post("/api/tools/try", {"serverId": server["id"], "tool": "echo", "arguments": {"text": "a"}})
-    chat = await own.open(browser_context, "/settings/mcp")
-    page = chat.page
-    await page.set_viewport_size({"width": 390, "height": 844})
-    await page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    server = start_server(shared, "Scripted", ["--tools", tools])
+    shared.server.post("/api/tools/try", {"serverId": server["id"], "tool": "echo", "arguments": {"text": "a"}})
     for path in ("/settings/mcp", "/tools", "/status", "/traffic"):
-        await page.goto(own.url + path)
+        page = await kept_tab.at(shared, path)
+        await page.set_viewport_size({"width": 390, "height": 844})
         await page.get_by_role("heading", level=1).wait_for()
         await expect(page.get_by_text("Loading…")).to_have_count(0)
         await fits(page)
         assert await serious_problems(page) == [], path
+        await page.emulate_media(color_scheme="dark")
+        await expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+        assert await serious_problems(page) == [], path
 
 
-async def test_the_palette_leads_to_every_room(rooms: Rooms, own: Studio) -> None:
-    chat = Chat(rooms.page, own)
+async def test_the_palette_leads_to_every_room(rooms: Rooms, shared: Studio) -> None:
+    chat = Chat(rooms.page, shared)
     places = (("Available tools", "/tools"), ("Status of the MCP servers", "/status"), ("MCP traffic", "/traffic"))
     for title, path in places:
         await chat.palette(title.lower(), title)
-        await expect(rooms.page).to_have_url(own.url + path)
+        await expect(rooms.page).to_have_url(shared.url + path)
     await chat.palette("add an mcp server", "Add an MCP server")
     await expect(rooms.page.get_by_role("dialog", name="Add a server")).to_be_visible()
-    await expect(rooms.page).to_have_url(f"{own.url}/settings/mcp")
+    await expect(rooms.page).to_have_url(f"{shared.url}/settings/mcp")

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,23 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
-from tests.browser.approving import add_any, call, open_reviewer, wait_until_connected
+from tests.browser.approving import add_any, call, wait_until_connected
+from tests.browser.axe import serious_problems
 from tests.browser.issuing import Sites, sites
+from tests.browser.kept import IN_THE_ENVIRONMENT, KeptTab
 from tests.browser.newcomers import Hand, first_call
-from tests.browser.rooms import SCRIPTED, Rooms, gone, server_of
+from tests.browser.rooms import Rooms, content_of, kept, server_of
 from tests.browser.studio import Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
-from tests.support.mcp_gateway import Streamable, serving
-from tests.support.tiny_http import Answer, Request
+from tests.support.mcp_gateway import Streamable
+from tests.support.mcp_servers import SCRIPTED
+from tests.support.processes import has_ended
+from tests.support.tiny_http import Answer, Request, TinyHttp
 from tests.support.waiting import until
 
 PHONE = {"width": 390, "height": 844}
 KEY = "ghp_a-key-of-the-tests"
-OURS = "pasted-by-nobody"
+(OURS,) = IN_THE_ENVIRONMENT.values()
 WORDS = "Error: GITHUB_TOKEN is required"
 
 
@@ -63,15 +66,6 @@ class Wanting:
     def starts(self) -> list[int]:
         """The process of each start."""
         return [int(each) for each in self._starts.read_text().split()] if self._starts.exists() else []
-
-
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Studio]:
-    """A server that was started with a key in its environment."""
-    monkeypatch.setenv("NOTES_OF_MINE", OURS)
-    made = Studio(tmp_path / "home")
-    yield made
-    made.server.close()
 
 
 @pytest.fixture
@@ -147,14 +141,6 @@ def entry_of(studio: Studio) -> dict[str, Any]:
     return dict(entry)
 
 
-def content_of(path: Path) -> bytes | None:
-    """The content of a file; nothing of a folder, nor of a file that went away meanwhile."""
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, IsADirectoryError):
-        return None
-
-
 def all_files(studio: Studio) -> dict[Path, bytes]:
     """Everything in the data folder, but for what changes by itself: the program's log, its database, what it
     learned from providers."""
@@ -164,18 +150,12 @@ def all_files(studio: Studio) -> dict[Path, bytes]:
     return {path: content for path in kept if (content := content_of(path)) is not None}
 
 
-def kept(studio: Studio) -> str:
-    """Everything that is kept, as text."""
-    found = map(content_of, list(studio.home.rglob("*")))
-    return "\n".join(content.decode(errors="replace") for content in found if content is not None)
-
-
 @pytest.mark.case("AUT-06", "AUT-10")
 async def test_a_newcomer_gives_a_key_by_its_label_and_makes_a_first_call(
-    own: Studio, browser_context: BrowserContext, wanting: Wanting
+    rooms: Rooms, shared: Studio, kept_tab: KeptTab, wanting: Wanting
 ) -> None:
-    page = (await own.open(browser_context)).page
-    rooms, hand, began = Rooms(page, own), Hand(), time.monotonic()
+    page = await kept_tab.at(shared)
+    hand, began = Hand(), time.monotonic()
     await hand.click(page.get_by_role("link", name="Add an MCP server"))
     form = Form(rooms)
     await form.recognised(wanting.line)
@@ -200,17 +180,17 @@ async def test_a_newcomer_gives_a_key_by_its_label_and_makes_a_first_call(
     await expect(form.dialog).to_have_count(0)
     await rooms.connected("wanting", 16)
     assert wanting.given == {"GITHUB_TOKEN": KEY}
-    await first_call(own, page, hand, call("echo", "wanting", text="ahoy"))
+    await first_call(shared, page, hand, call("echo", "wanting", text="ahoy"))
     print(f"{hand.clicks} clicks, {time.monotonic() - began:.1f} s")
     assert hand.clicks <= 7
-    assert KEY not in kept(own)
+    assert KEY not in kept(shared)
 
 
 async def test_what_a_check_finds_is_shown_and_what_it_started_is_gone(
-    rooms: Rooms, form: Form, own: Studio, tools: Path, tmp_path: Path
+    rooms: Rooms, form: Form, shared: Studio, tools: Path, tmp_path: Path
 ) -> None:
     wanting = Wanting(tmp_path, options=("--tools", str(tools)))
-    before = all_files(own)
+    before = all_files(shared)
     await form.begin(wanting.line)
     await form.check()
     # Who only looked has started nothing, and has not lost what they typed.
@@ -226,39 +206,39 @@ async def test_what_a_check_finds_is_shown_and_what_it_started_is_gone(
     await found.nth(0).get_by_text("Echo").click()
     await expect(description).to_be_visible()
     assert await serious_problems(rooms.page) == []
-    until(lambda: all(map(gone, wanting.starts)), "the process to end")
+    until(lambda: all(map(has_ended, wanting.starts)), "the process to end")
     await form.press("Cancel")
     await expect(form.dialog).to_have_count(0)
-    assert own.server.get("/api/servers")["servers"] == []
-    until(lambda: all_files(own) == before, "the folder to be as it was")
+    assert shared.server.get("/api/servers")["servers"] == []
+    until(lambda: all_files(shared) == before, "the folder to be as it was")
 
 
 async def test_a_check_is_stopped_or_left_and_leaves_nothing(
-    rooms: Rooms, form: Form, own: Studio, tmp_path: Path
+    rooms: Rooms, form: Form, shared: Studio, tmp_path: Path
 ) -> None:
     wanting = Wanting(tmp_path, options=("--start", "silent"))
-    before = all_files(own)
+    before = all_files(shared)
     await form.begin(wanting.line)
     await form.check(asks=True)
     await expect(form.dialog.get_by_text("Trying it once…")).to_be_visible()
     until(lambda: wanting.starts, "the first start")
     await form.press("Stop")
     await expect(form.dialog.get_by_text("Trying it once…")).to_have_count(0)
-    until(lambda: all(map(gone, wanting.starts)), "the process to end")
+    until(lambda: all(map(has_ended, wanting.starts)), "the process to end")
     await form.check()
     until(lambda: len(wanting.starts) == 2, "the second start")
     await form.press("Cancel")
-    until(lambda: all(map(gone, wanting.starts)), "the process to end")
-    assert own.server.get("/api/servers")["servers"] == []
+    until(lambda: all(map(has_ended, wanting.starts)), "the process to end")
+    assert shared.server.get("/api/servers")["servers"] == []
     # A process is struck off the list of those that run a moment after its end.
-    until(lambda: all_files(own) == before, "the folder to be as it was")
+    until(lambda: all_files(shared) == before, "the folder to be as it was")
 
 
 @pytest.mark.case("AUT-10")
 async def test_a_server_that_lacks_a_key_leads_to_its_field_and_starts_once_it_has_it(
-    rooms: Rooms, form: Form, own: Studio, wanting: Wanting
+    rooms: Rooms, form: Form, shared: Studio, wanting: Wanting
 ) -> None:
-    add_any(own, {"name": "Keyed", "commandLine": wanting.line})
+    add_any(shared, {"name": "Keyed", "commandLine": wanting.line})
     chip = rooms.row("Keyed").get_by_role("button", name="Needs a key for Keyed: GitHub token")
     await expect(chip).to_have_text("Needs a key")
     row = await rooms.select("Keyed")
@@ -277,19 +257,19 @@ async def test_a_server_that_lacks_a_key_leads_to_its_field_and_starts_once_it_h
     # What waited for a person is past once they have done it.
     await expect(row).not_to_contain_text("needs its GitHub token")
     assert wanting.given == {"GITHUB_TOKEN": KEY}
-    assert KEY not in kept(own) + await rooms.page.content()
+    assert KEY not in kept(shared) + await rooms.page.content()
     await form.edit()
     await expect(form.key("GitHub token")).to_have_value("")
     await expect(form.key("GitHub token")).to_have_attribute("placeholder", "Kept. Paste to replace.")
     await form.dialog.get_by_role("button", name="Remove GitHub token").click()
     await expect(form.key("GitHub token")).to_have_attribute("placeholder", "")
     await form.press("Save")
-    until(lambda: not entry_of(own)["config"].get("env"), "the key to be gone")
+    until(lambda: not entry_of(shared)["config"].get("env"), "the key to be gone")
 
 
 @pytest.mark.case("AUT-06", "AUT-08", "AUT-10")
 async def test_a_key_lies_in_a_file_or_in_the_environment_and_only_the_way_to_it_is_kept(
-    rooms: Rooms, form: Form, own: Studio, tmp_path: Path
+    rooms: Rooms, form: Form, shared: Studio, tmp_path: Path
 ) -> None:
     wanting = Wanting(tmp_path, "GITHUB_TOKEN", "NOTES_API_KEY")
     file = key_file(tmp_path)
@@ -313,11 +293,11 @@ async def test_a_key_lies_in_a_file_or_in_the_environment_and_only_the_way_to_it
     await form.press("Add")
     await rooms.connected("Keyed", 16)
     assert wanting.given == {"GITHUB_TOKEN": KEY, "NOTES_API_KEY": OURS}
-    told = entry_of(own)["config"]["keys"]
+    told = entry_of(shared)["config"]["keys"]
     assert told["env:GITHUB_TOKEN"]["file"] == str(file)
     assert told["env:NOTES_API_KEY"]["environment"] == "NOTES_OF_MINE"
-    assert KEY not in kept(own)
-    assert OURS not in kept(own)
+    assert KEY not in kept(shared)
+    assert OURS not in kept(shared)
     row = await rooms.select("Keyed")
     await expect(row).to_contain_text(f"GitHub token: from the file {file}")
     await expect(row).to_contain_text("Notes API key: from the variable NOTES_OF_MINE")
@@ -331,7 +311,7 @@ async def test_a_key_lies_in_a_file_or_in_the_environment_and_only_the_way_to_it
     await expect(form.key("Notes API key")).to_have_value("NOTES_OF_MINE")
     await form.press("Save")
     await expect(form.dialog).to_have_count(0)
-    assert entry_of(own)["config"]["keys"] == told
+    assert entry_of(shared)["config"]["keys"] == told
 
 
 @pytest.mark.case("AUT-08")
@@ -366,7 +346,7 @@ async def test_a_file_that_holds_no_key_is_told_in_one_sentence_with_the_way_bac
 
 
 async def test_a_key_can_still_be_named_and_a_secret_among_readable_values_is_made_one(
-    rooms: Rooms, form: Form, own: Studio, tmp_path: Path
+    rooms: Rooms, form: Form, shared: Studio, tmp_path: Path
 ) -> None:
     wanting = Wanting(tmp_path, "NOTES_API_KEY", "WIKI_TOKEN")
     await form.begin(wanting.line)
@@ -384,24 +364,24 @@ async def test_a_key_can_still_be_named_and_a_secret_among_readable_values_is_ma
     await form.press("Start this server")
     await rooms.connected("Keyed", 16)
     assert wanting.given == {"NOTES_API_KEY": KEY, "WIKI_TOKEN": "wiki-key"}
-    assert {key["label"]: key["source"] for key in server_of(own, "Keyed")["keys"]} == {
+    assert {key["label"]: key["source"] for key in server_of(shared, "Keyed")["keys"]} == {
         "Notes API key": "pasted",
         "Wiki token": "pasted",
     }
-    assert KEY not in kept(own)
-    assert "wiki-key" not in kept(own)
+    assert KEY not in kept(shared)
+    assert "wiki-key" not in kept(shared)
 
 
 @pytest.mark.case("AUT-06", "AUT-08")
 async def test_the_token_of_an_address_comes_from_a_file_too(
-    rooms: Rooms, form: Form, own: Studio, tmp_path: Path
+    rooms: Rooms, form: Form, shared: Studio, tmp_path: Path
 ) -> None:
     gateway, file = Streamable(), key_file(tmp_path)
 
     def door(request: Request) -> Answer:
         return gateway(request) if request.headers.get("authorization") == f"Bearer {KEY}" else Answer(401)
 
-    async with serving(door) as served:
+    async with TinyHttp(door) as served:
         await form.begin(f"{served.url}/mcp")
         await form.source("Token", "File")
         await form.key("Token").fill(str(file))
@@ -409,18 +389,17 @@ async def test_the_token_of_an_address_comes_from_a_file_too(
         await expect(form.dialog).to_contain_text("It works: 1 tool,")
         await form.press("Add")
         await rooms.connected("Keyed", 1)
-        assert KEY not in kept(own)
-        own.server.client.delete(f"/api/servers/{server_of(own, 'Keyed')['id']}")
+        assert KEY not in kept(shared)
+        shared.server.client.delete(f"/api/servers/{server_of(shared, 'Keyed')['id']}")
         await expect(rooms.row("Keyed")).to_have_count(0)
 
 
 @pytest.mark.case("AUT-17")
 async def test_a_newcomer_is_led_to_a_sign_in_that_a_check_found_and_makes_a_first_call(
-    own: Studio, place: Sites, browser_context: BrowserContext
+    place: Sites, rooms: Rooms, form: Form, shared: Studio, kept_tab: KeptTab, profile: BrowserContext
 ) -> None:
-    page = (await own.open(browser_context)).page
-    rooms, hand, began = Rooms(page, own), Hand(), time.monotonic()
-    form = Form(rooms)
+    page = await kept_tab.at(shared)
+    hand, began = Hand(), time.monotonic()
     await hand.click(page.get_by_role("link", name="Add an MCP server"))
     await form.recognised(place.server.mcp)
     await form.dialog.get_by_role("textbox", name="Name", exact=True).fill("One")
@@ -431,21 +410,21 @@ async def test_a_newcomer_is_led_to_a_sign_in_that_a_check_found_and_makes_a_fir
     await hand.click(form.dialog.get_by_role("button", name="Add and sign in"))
     await expect(rooms.dialog).to_have_accessible_name("Sign in to “One”")
     hand.clicks += 1
-    tab = await place.leave(page, browser_context)
-    await hand.click(tab.get_by_role("link", name="Allow"))
-    await expect(tab.get_by_role("heading", name="You are signed in to One.")).to_be_visible()
-    await tab.close()
+    issuer = await place.leave(page, profile)
+    await hand.click(issuer.get_by_role("link", name="Allow"))
+    await expect(issuer.get_by_role("heading", name="You are signed in to One.")).to_be_visible()
+    await issuer.close()
     await expect(rooms.dialog).to_have_count(0)
     await rooms.connected("One", 1)
     row = await rooms.select("One")
     await expect(row).to_contain_text("Signed in at")
     # What waited for a person is past once they have done it.
     await expect(row).not_to_contain_text("asks you to sign in")
-    await first_call(own, page, hand, call("look", "one"))
+    await first_call(shared, page, hand, call("look", "one"))
     print(f"{hand.clicks} clicks, {time.monotonic() - began:.1f} s")
     assert hand.clicks <= 7
     assert place.server.calls == 1
-    await rooms.settings()
+    await kept_tab.rooms(shared)
     await rooms.select("One")
     await form.edit()
     await expect(form.dialog.get_by_role("radio", name="Sign in")).to_be_checked()
@@ -453,13 +432,13 @@ async def test_a_newcomer_is_led_to_a_sign_in_that_a_check_found_and_makes_a_fir
 
 
 async def test_a_call_that_failed_for_want_of_a_key_leads_to_its_field(
-    own: Studio, browser_context: BrowserContext, wanting: Wanting
+    rooms: Rooms, shared: Studio, kept_tab: KeptTab, wanting: Wanting
 ) -> None:
-    made = add_any(own, {"name": "Keyed", "commandLine": wanting.line, "keys": {"env:GITHUB_TOKEN": {"value": KEY}}})
-    wait_until_connected(own, "Keyed")
-    own.server.client.put(f"/api/servers/{made['id']}", json={"name": "Keyed", "commandLine": wanting.line})
-    assert server_of(own, "Keyed")["consent"] is None, "what is taken away needs no consent"
-    reviewer = await open_reviewer(own, browser_context, "First")
+    made = add_any(shared, {"name": "Keyed", "commandLine": wanting.line, "keys": {"env:GITHUB_TOKEN": {"value": KEY}}})
+    wait_until_connected(shared, "Keyed")
+    shared.server.client.put(f"/api/servers/{made['id']}", json={"name": "Keyed", "commandLine": wanting.line})
+    assert server_of(shared, "Keyed")["consent"] is None, "what is taken away needs no consent"
+    reviewer = await kept_tab.reviewer(shared, "First")
     await reviewer.say("Say ahoy", [call("echo", "keyed", text="ahoy")], "It did not work.", allow=["keyed.*"])
     await reviewer.page.get_by_role("link", name="Give Keyed its key: GitHub token").click()
     dialog = reviewer.page.get_by_role("dialog", name="Configure: Keyed")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.async_api import Error, expect
 
+from tests.browser.axe import serious_problems
 from tests.browser.studio import Chat, Studio
-from tests.support.axe import serious_problems
 
 ANSWER = "The employees receive their wages on the last Friday."
 # A model that was not loaded yet may take longer than a search waits for it.

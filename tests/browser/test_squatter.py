@@ -5,39 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-import pytest_asyncio
 from playwright.async_api import BrowserContext, expect
 
+from tests.browser.console import Console
+from tests.browser.squatter import start_squatter
 from tests.browser.studio import Chat, Studio
-from tests.support.console import Console
-from tests.support.squatter import squatting
 from tests.support.waiting import eventually
 
 BACK_MS = 20_000
-
-
-@pytest.fixture
-def mortal(tmp_path: Path) -> Iterator[Studio]:
-    """A server of this test alone, which goes away."""
-    made = Studio(tmp_path / "home")
-    yield made
-    made.server.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def watching(mortal: Studio, browser_context: BrowserContext, console: Console) -> AsyncIterator[Chat]:
-    """A tab of that server that loses it."""
-    for complaint in ("WebSocket connection to", "net::ERR_", "Failed to load resource"):
-        console.expect(complaint)
-    chat = await mortal.open(browser_context)
-    yield chat
-    await chat.page.close()
 
 
 def main_script(studio: Studio) -> str:
@@ -77,7 +57,7 @@ async def test_an_open_page_gives_a_squatter_nothing_that_works_later_and_stays_
 ) -> None:
     await watching.box.fill("A draft that nobody may lose")
     mortal.server.kill()
-    with squatting(mortal.server.port, tmp_path, "/assets/none.js") as squatter:
+    with start_squatter(mortal.server.port, tmp_path, "/assets/none.js") as squatter:
 
         async def was_asked() -> bool:
             return any("x-pilothouse-half" in record["headers"] for record in squatter.taken())
@@ -152,7 +132,7 @@ async def test_a_look_alike_that_was_opened_leaves_nothing_behind_that_lasts(
     await watching.box.fill("A draft that nobody may lose")
     await watching.page.goto("about:blank")
     mortal.server.kill()
-    with squatting(mortal.server.port, tmp_path, asset) as squatter:
+    with start_squatter(mortal.server.port, tmp_path, asset) as squatter:
         victim = await browser_context.new_page()
         await victim.goto(mortal.url)
         await expect(victim).to_have_title("done", timeout=BACK_MS)

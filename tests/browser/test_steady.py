@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.approving import add_server, wait_until_connected
+from tests.browser.console import Console
 from tests.browser.resting import comes_to, place_of
-from tests.browser.rooms import command
+from tests.browser.rooms import ECHO, FAIL, command, write_tools
 from tests.browser.studio import Chat, Studio
-from tests.support.console import Console
 
 LOW = {"width": 1280, "height": 640}
 PHONE = {"width": 390, "height": 844}
@@ -91,6 +93,16 @@ async def test_the_button_of_the_panel_stays_under_the_pointer_that_pressed_it(c
     await button.click()
 
 
+@pytest.fixture(scope="module")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """One studio with a server for all tests that leave it running."""
+    folder = tmp_path_factory.mktemp("harbour")
+    with Studio(folder / "home") as studio:
+        add_server(studio, "harbour", ("--tools", write_tools(folder / "tools.json", ECHO, FAIL)))
+        wait_until_connected(studio, "harbour")
+        yield studio
+
+
 async def _low_page(chromium: Browser, console: Console, studio: Studio) -> Chat:
     context = await chromium.new_context(viewport=LOW, reduced_motion="reduce")  # type: ignore[arg-type]
     context.on("page", console.watch)
@@ -124,14 +136,13 @@ async def _server_dialogs(page: Page, row: Locator) -> AsyncIterator[tuple[str, 
 
 
 async def test_the_buttons_of_every_dialog_are_in_view_on_a_low_screen(
-    own: Studio, tools: Path, chromium: Browser, console: Console
+    harbour: Studio, tools: Path, chromium: Browser, console: Console
 ) -> None:
-    add_server(own, "harbour", ("--tools", tools))
     values = {f"PLACE_{number}": "quay " * 12 for number in range(12)}
-    own.server.post("/api/servers", {"name": "asks", "commandLine": command("--tools", tools), "plainEnv": values}, 201)
-    wait_until_connected(own, "harbour")
-    chat = await _low_page(chromium, console, own)
-    page, url = chat.page, own.url
+    body = {"name": "asks", "commandLine": command("--tools", tools), "plainEnv": values}
+    added = harbour.server.post("/api/servers", body, 201)["id"]
+    chat = await _low_page(chromium, console, harbour)
+    page, url = chat.page, harbour.url
     forms: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         "model": ("/settings/models", ("Add Model",), ("Close", "Test", "Cancel", "Add")),
         "finding": ("/settings/mcp", ("Add a server",), ("Close", "Cancel")),
@@ -155,13 +166,14 @@ async def test_the_buttons_of_every_dialog_are_in_view_on_a_low_screen(
     async for name, dialog, wanted in _server_dialogs(page, row):
         await _all_in_view(dialog, name, *wanted)
     await page.context.close()
+    harbour.server.client.delete(f"/api/servers/{added}").raise_for_status()
 
 
 async def test_what_is_wrong_with_a_form_is_in_view_beside_its_buttons(
-    own: Studio, chromium: Browser, console: Console
+    harbour: Studio, chromium: Browser, console: Console
 ) -> None:
-    chat = await _low_page(chromium, console, own)
-    dialog = await _open_dialog(chat.page, f"{own.url}/settings/models", "Add Model")
+    chat = await _low_page(chromium, console, harbour)
+    dialog = await _open_dialog(chat.page, f"{harbour.url}/settings/models", "Add Model")
     await dialog.get_by_role("textbox", name="Name").fill("Nowhere")
     await dialog.get_by_role("combobox", name="Model").or_(dialog.get_by_role("textbox", name="Model")).first.fill("x")
     await dialog.get_by_label("Base URL").fill("http://127.0.0.1:9/v1")
@@ -171,18 +183,24 @@ async def test_what_is_wrong_with_a_form_is_in_view_beside_its_buttons(
     await chat.page.context.close()
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def phone(own: Studio, chromium: Browser, console: Console) -> AsyncIterator[Chat]:
-    """A tab on a phone."""
+@asynccontextmanager
+async def _on_a_phone(studio: Studio, chromium: Browser, console: Console) -> AsyncIterator[Chat]:
+    """Open a tab on a phone."""
     size: Any = PHONE
     context = await chromium.new_context(viewport=size, has_touch=True, is_mobile=True, reduced_motion="reduce")
     context.on("page", console.watch)
-    yield await own.open(context)
+    yield await studio.open(context)
     await context.close()
 
 
-async def test_a_table_scrolls_in_its_own_box_on_a_phone(phone: Chat, own: Studio) -> None:
-    own.script(WIDE_TABLE)
+@pytest_asyncio.fixture(loop_scope="session")
+async def phone(harbour: Studio, chromium: Browser, console: Console) -> AsyncIterator[Chat]:
+    async with _on_a_phone(harbour, chromium, console) as chat:
+        yield chat
+
+
+async def test_a_table_scrolls_in_its_own_box_on_a_phone(phone: Chat, harbour: Studio) -> None:
+    harbour.script(WIDE_TABLE)
     answer = await phone.ask("A table, please")
     table = answer.get_by_role("group", name="Table")
     wide, seen = await table.evaluate("box => [box.scrollWidth, box.clientWidth]")
@@ -197,10 +215,8 @@ async def test_a_table_scrolls_in_its_own_box_on_a_phone(phone: Chat, own: Studi
     assert await phone.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
-async def test_what_a_finger_presses_is_large_enough_for_it(phone: Chat, own: Studio, tools: Path) -> None:
-    add_server(own, "harbour", ("--tools", tools))
-    wait_until_connected(own, "harbour")
-    own.script(
+async def test_what_a_finger_presses_is_large_enough_for_it(phone: Chat, harbour: Studio) -> None:
+    harbour.script(
         [{"thinking": "Hm."}, {"call": "think", "arguments": {"thoughts": "so"}}],
         "Some `code`:\n\n```py\nprint(1)\n```\n",
         [{"call": "harbour__echo", "arguments": {"text": "hello"}}],
@@ -230,16 +246,14 @@ async def test_what_a_finger_presses_is_large_enough_for_it(phone: Chat, own: St
         ("/settings/mcp", "Add a profile"),
         ("/settings/permissions", "Add a rule"),
     ):
-        await _open_dialog(page, own.url + path, button)
+        await _open_dialog(page, harbour.url + path, button)
         small[button] = await page.evaluate(TARGETS)
     assert not any(small.values()), "\n".join(f"{where}: {one}" for where, found in small.items() for one in found)
 
 
 async def test_the_tools_and_pins_of_a_server_are_large_enough_for_a_finger(
-    phone: Chat, own: Studio, tools: Path
+    phone: Chat,
 ) -> None:
-    add_server(own, "harbour", ("--tools", tools))
-    wait_until_connected(own, "harbour")
     await phone.page.get_by_role("button", name="Chat settings").click()
     await phone.page.get_by_role("button", name="Tools of harbour").click()
     pins = phone.page.get_by_role("button", name="Pin")
@@ -256,25 +270,30 @@ async def test_the_tools_and_pins_of_a_server_are_large_enough_for_a_finger(
     assert not small, "\n".join(small)
 
 
-async def test_the_words_of_a_line_that_opens_stand_in_its_middle_on_a_phone(phone: Chat, own: Studio) -> None:
-    own.script([{"call": "think", "arguments": {"thoughts": "so"}}], "Done.")
+async def test_the_words_of_a_line_that_opens_stand_in_its_middle_on_a_phone(phone: Chat, harbour: Studio) -> None:
+    harbour.script([{"call": "think", "arguments": {"thoughts": "so"}}], "Done.")
     await phone.ask("Think")
     line = phone.fold("Thought: so")
     words, around = await place_of(line.get_by_text("Thought: so").first), await place_of(line)
     assert abs(words["y"] + words["height"] / 2 - around["y"] - around["height"] / 2) < 2
 
 
-async def test_the_bar_of_a_phone_has_room_for_its_buttons_when_the_server_is_gone(
-    phone: Chat, own: Studio, console: Console
-) -> None:
-    console.expect_restart()
+async def _keeps_its_bar_when_the_server_is_gone(phone: Chat) -> None:
     bar = phone.page.get_by_role("banner")
     places = [bar.get_by_role("button", name="Script"), bar.get_by_role("button", name="Settings", exact=True)]
     before = [await place_of(place) for place in places]
-    own.server.close()
+    phone.studio.server.close()
     await expect(phone.page.get_by_text("Pilothouse cannot be reached.")).to_be_visible()
     assert [await place_of(place) for place in places] == before
     banner = await place_of(phone.page.locator("[data-gone]"))
     message = await place_of(phone.page.locator("form").filter(has=phone.box).locator("div").first)
     assert (banner["x"], banner["width"]) == (message["x"], message["width"]), "it is as wide as the box below it"
     assert 4 <= message["y"] - banner["y"] - banner["height"] <= 12, "and does not touch it"
+
+
+async def test_the_bar_of_a_phone_has_room_for_its_buttons_when_the_server_is_gone(
+    own: Studio, chromium: Browser, console: Console
+) -> None:
+    console.expect_restart()
+    async with _on_a_phone(own, chromium, console) as phone:
+        await _keeps_its_bar_when_the_server_is_gone(phone)

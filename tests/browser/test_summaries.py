@@ -11,9 +11,9 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
 from tests.browser.approving import Reviewer, add_server, call, open_reviewer, wait_until_connected
+from tests.browser.axe import serious_problems
 from tests.browser.studio import Hold, Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
 
 PHONE = {"width": 390, "height": 844}
 LARGE = "A long list of harbours and their berths. " * 80
@@ -26,11 +26,10 @@ SHOTS = os.environ.get("SUMMARY_SHOTS", "")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """A studio in which the results of one server are large from the first words on."""
     large = {"enter": "summary", "servers": {"Scripted": 10}}
-    studio = Studio(tmp_path_factory.mktemp("summaries") / "home", config={"large_results": large})
-    add_server(studio, "Scripted")
-    wait_until_connected(studio, "Scripted")
-    yield studio
-    studio.server.close()
+    with Studio(tmp_path_factory.mktemp("summaries") / "home", config={"large_results": large}) as studio:
+        add_server(studio, "Scripted")
+        wait_until_connected(studio, "Scripted")
+        yield studio
 
 
 @pytest_asyncio.fixture(loop_scope="session")

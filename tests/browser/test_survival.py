@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Route, WebSocketRoute, expect
 
+from tests.browser.console import Console
 from tests.browser.studio import Chat, Hold, Studio
 from tests.faults.scenario import ANSWER, write_script
-from tests.faults.serving import wait_for_death
-from tests.support.console import Console
+from tests.support.servers import wait_for_death
 from tests.support.waiting import eventually
 
 # Numbered, so that a word lost, doubled or out of place shows.
@@ -29,19 +28,8 @@ BACK_MS = 20_000
 @pytest.fixture
 def mortal(tmp_path: Path) -> Iterator[Studio]:
     """A server of this test alone, which asks before it goes on after a restart."""
-    made = Studio(tmp_path / "home", {"resume_after_restart": "ask"})
-    yield made
-    made.server.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def watching(mortal: Studio, browser_context: BrowserContext, console: Console) -> AsyncIterator[Chat]:
-    """A tab of that server that may lose it."""
-    for complaint in ("WebSocket connection to", "net::ERR_", "Failed to load resource"):
-        console.expect(complaint)
-    chat = await mortal.open(browser_context)
-    yield chat
-    await chat.page.close()
+    with Studio(tmp_path / "home", {"resume_after_restart": "ask"}) as made:
+        yield made
 
 
 async def begun(chat: Chat, studio: Studio) -> Hold:
@@ -254,6 +242,7 @@ async def test_a_network_that_is_gone_is_named_and_what_was_missed_is_caught_up(
 
 
 @pytest.mark.case("PLT-08")
+@pytest.mark.own_profile
 async def test_a_page_that_slept_in_the_background_catches_up_when_it_comes_back(
     studio: Studio, browser_context: BrowserContext
 ) -> None:
@@ -288,6 +277,7 @@ async def test_a_page_that_slept_in_the_background_catches_up_when_it_comes_back
 
 @pytest.mark.case("F-39")
 @pytest.mark.parametrize("trouble", ["lagged", "gap"])
+@pytest.mark.own_profile
 async def test_a_tab_that_missed_events_fetches_the_conversation_anew(
     studio: Studio, browser_context: BrowserContext, trouble: str
 ) -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import BrowserContext, Locator, expect
+from playwright.async_api import Browser, BrowserContext, Locator, expect
 
 from tests.browser.answering import terminal
+from tests.browser.axe import serious_problems
+from tests.browser.console import Console
+from tests.browser.kept import KeptTab, keeping
 from tests.browser.rooms import switch
 from tests.browser.studio import Studio
 from tests.browser.workshop import Workshop, open_workshop
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 from tests.support.waiting import eventually
 
 PHONE = {"width": 360, "height": 740}
@@ -32,10 +33,36 @@ async def until_so(check: Callable[[], bool], what: str) -> None:
     await eventually(look, what)
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def kept_tab(chromium: Browser, studio: Studio) -> AsyncIterator[KeptTab]:
+    """One tab for all tests of this file."""
+    async with keeping(chromium) as made:
+        yield made
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def workshop(studio: Studio, browser_context: BrowserContext, tmp_path: Path) -> Workshop:
+async def workshop(studio: Studio, kept_tab: KeptTab, profile: BrowserContext, tmp_path: Path) -> Workshop:
     """A conversation in which nothing is asked: what is asked is tried elsewhere."""
-    return await open_workshop(studio, browser_context, tmp_path / "boat", mode="auto_approve")
+    return await kept_workshop(studio, kept_tab, tmp_path / "boat", mode="auto_approve")
+
+
+async def kept_workshop(studio: Studio, kept_tab: KeptTab, folder: Path, **settings: str) -> Workshop:
+    """Open a new conversation that works in a folder."""
+    await asyncio.to_thread(folder.mkdir)
+    body = {"title": "Workshop", "settings": {"workingDirectory": str(folder), "mode": "auto_edit", **settings}}
+    made = studio.server.post("/api/conversations", body, 201)
+    chat = await kept_tab.chat(studio, f"/c/{made['id']}")
+    await expect(chat.page.get_by_role("banner")).to_contain_text(folder.name)
+    return Workshop(studio, chat, folder)
+
+
+@pytest.fixture
+def restored(studio: Studio) -> Iterator[Studio]:
+    """The server, whose settings of terminals are as they were once the test is over."""
+    before = studio.server.get("/api/config")["terminal"]
+    yield studio
+    studio.server.client.patch("/api/config", json={"terminal": before}).raise_for_status()
+    studio.server.client.put("/api/policy", json={"rules": []}).raise_for_status()
 
 
 async def opened(workshop: Workshop) -> Locator:
@@ -55,10 +82,10 @@ async def typed(workshop: Workshop, line: str) -> None:
 
 
 async def test_without_a_folder_the_panel_says_what_to_do_and_with_one_there_is_a_shell(
-    studio: Studio, browser_context: BrowserContext, tmp_path: Path
+    studio: Studio, kept_tab: KeptTab, profile: BrowserContext, tmp_path: Path
 ) -> None:
     made = studio.server.post("/api/conversations", {"title": "Without"}, 201)
-    chat = await studio.open(browser_context, f"/c/{made['id']}")
+    chat = await kept_tab.chat(studio, f"/c/{made['id']}")
     workshop = Workshop(studio, chat, tmp_path)
     panel = await workshop.show("Terminal")
     await expect(panel).to_contain_text("This conversation has no working directory.")
@@ -234,13 +261,13 @@ async def test_keys_reach_the_terminal_and_those_of_the_page_still_work(workshop
 
 
 async def test_a_terminal_that_nothing_holds_says_so(
-    own: Studio, browser_context: BrowserContext, tmp_path: Path
+    restored: Studio, kept_tab: KeptTab, profile: BrowserContext, tmp_path: Path
 ) -> None:
     off = {"shell": "bash", "sandbox": "off", "network": False, "timeout": 600}
-    own.server.client.patch("/api/config", json={"terminal": off})
-    workshop = await open_workshop(own, browser_context, tmp_path / "boat")
+    restored.server.client.patch("/api/config", json={"terminal": off}).raise_for_status()
+    workshop = await kept_workshop(restored, kept_tab, tmp_path / "boat")
     panel = await workshop.show("Terminal")
-    warning = own.server.get("/api/config")["sandbox"]["warning"]
+    warning = restored.server.get("/api/config")["sandbox"]["warning"]
     await expect(panel).to_contain_text(warning)
     screen = await opened(workshop)
     await expect(panel).to_contain_text("bash · without a sandbox")
@@ -251,10 +278,10 @@ async def test_a_terminal_that_nothing_holds_says_so(
 
 @pytest.mark.case("TRM-28")
 async def test_the_settings_of_terminals_are_kept_and_rules_are_tried_on_their_examples(
-    own: Studio, browser_context: BrowserContext, console: Console
+    restored: Studio, kept_tab: KeptTab, profile: BrowserContext, console: Console
 ) -> None:
     console.expect("400")
-    page = (await own.open(browser_context, "/settings/terminal")).page
+    page = await kept_tab.at(restored, "/settings/terminal")
     sandbox = page.get_by_role("region", name="Sandbox")
     await expect(sandbox).to_contain_text("on this machine")
     await page.get_by_role("combobox", name="Shell").click()
@@ -264,7 +291,7 @@ async def test_the_settings_of_terminals_are_kept_and_rules_are_tried_on_their_e
     await seconds.blur()
     await switch(sandbox.get_by_role("switch", name="Let commands use the network unasked"), True)
     wanted = {"shell": "sh", "sandbox": "on", "network": True, "timeout": 90}
-    await until_so(lambda: own.server.get("/api/config")["terminal"] == wanted, "the settings to be kept")
+    await until_so(lambda: restored.server.get("/api/config")["terminal"] == wanted, "the settings to be kept")
     assert await serious_problems(page) == []
     await sandbox.get_by_role("radio", name="Run them without it").check()
     await expect(sandbox.get_by_role("alert")).to_contain_text("Commands run without a sandbox")

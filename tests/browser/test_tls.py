@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, expect
 
+from tests.browser.console import Console
 from tests.browser.studio import Chat, Studio
 from tests.support.certificates import SelfSigned
-from tests.support.console import Console
 
 BACK_MS = 20_000
 
@@ -19,9 +19,8 @@ BACK_MS = 20_000
 @pytest_asyncio.fixture(loop_scope="session")
 async def secure(tmp_path: Path) -> AsyncIterator[Studio]:
     """A server that speaks TLS."""
-    made = Studio(tmp_path / "home", certificate=SelfSigned(tmp_path).path)
-    yield made
-    made.server.close()
+    with Studio(tmp_path / "home", certificate=SelfSigned(tmp_path).path) as made:
+        yield made
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -10,9 +10,9 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, ViewportSize, expect
 
 from tests.browser.approving import Reviewer, add_server, open_reviewer, wait_until_connected
+from tests.browser.axe import serious_problems
 from tests.browser.studio import Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
@@ -20,12 +20,11 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """A studio with one server, whose tools are looked for."""
-    studio = Studio(tmp_path_factory.mktemp("finding") / "home")
-    add_server(studio, "Scripted")
-    wait_until_connected(studio, "Scripted")
-    studio.server.client.patch("/api/config", json={"toolsOnDemand": "always"}).raise_for_status()
-    yield studio
-    studio.server.close()
+    with Studio(tmp_path_factory.mktemp("finding") / "home") as studio:
+        add_server(studio, "Scripted")
+        wait_until_connected(studio, "Scripted")
+        studio.server.client.patch("/api/config", json={"toolsOnDemand": "always"}).raise_for_status()
+        yield studio
 
 
 @pytest_asyncio.fixture(loop_scope="session")

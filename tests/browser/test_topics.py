@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from playwright.async_api import BrowserContext, FilePayload, expect
 
+from tests.browser.axe import serious_problems
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
 
 PHONE = {"width": 360, "height": 740}
 
 
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """One server for all tests here; each has a topic and conversations of its own."""
+    with Studio(tmp_path_factory.mktemp("topics") / "home") as made:
+        yield made
+
+
 @pytest.mark.case("CHT-15")
 async def test_a_topic_is_made_by_typing_and_has_a_page(own: Studio, browser_context: BrowserContext) -> None:
+    own.script("Hello.", "Hello again.")
     chat = await own.open(browser_context)
     page = chat.page
     await chat.ask("Hello there")
@@ -53,7 +61,7 @@ async def test_a_topic_is_made_by_typing_and_has_a_page(own: Studio, browser_con
 
 @pytest.mark.case("CHT-15")
 async def test_two_tabs_of_a_topic_see_one_list_of_todos(own: Studio, browser_context: BrowserContext) -> None:
-    topic = own.server.post("/api/topics", {"name": "Garden"}, 201)["id"]
+    topic = own.server.post("/api/topics", {"name": "Greenhouse"}, 201)["id"]
     chats: list[Chat] = []
     for _ in range(2):
         made = own.server.post("/api/conversations", {"settings": {"topicId": topic}}, 201)["id"]
@@ -68,7 +76,7 @@ async def test_two_tabs_of_a_topic_see_one_list_of_todos(own: Studio, browser_co
     await first.ask("Plan it")
     await expect(panel).to_contain_text("Water the roses")
     # Whoever leaves has a list of their own.
-    await second.page.get_by_role("button", name="Topic: Garden").click()
+    await second.page.get_by_role("button", name="Topic: Greenhouse").click()
     await second.page.get_by_role("button", name="Take it out").click()
     await expect(panel).to_contain_text("Nothing is on the list.")
 
@@ -77,7 +85,7 @@ async def test_two_tabs_of_a_topic_see_one_list_of_todos(own: Studio, browser_co
 async def test_a_topic_is_deleted_after_what_that_means_was_said_and_comes_back(
     own: Studio, browser_context: BrowserContext
 ) -> None:
-    topic = own.server.post("/api/topics", {"name": "Garden"}, 201)["id"]
+    topic = own.server.post("/api/topics", {"name": "Orchard"}, 201)["id"]
     own.server.post("/api/conversations", {"settings": {"topicId": topic}}, 201)
     chat = await own.open(browser_context, f"/topic/{topic}")
     page = chat.page
@@ -88,12 +96,13 @@ async def test_a_topic_is_deleted_after_what_that_means_was_said_and_comes_back(
     await asked.get_by_role("button", name="Delete").click()
     await expect(page.get_by_role("heading", name="Topics", level=1)).to_be_visible()
     await page.get_by_role("button", name="Undo").click()
-    await expect(page.get_by_role("heading", name="Garden", level=1)).to_be_visible()
+    await expect(page.get_by_role("heading", name="Orchard", level=1)).to_be_visible()
     assert own.server.get(f"/api/topics/{topic}")["conversations"] == 1
 
 
 @pytest.mark.case("CHT-16", "REM-05")
 async def test_mini_prompts_are_switches_under_the_box(own: Studio, browser_context: BrowserContext) -> None:
+    own.script("Hello.", "Hello again.")
     chat = await own.open(browser_context)
     page = chat.page
     await chat.ask("Hello")
@@ -116,9 +125,8 @@ async def test_mini_prompts_are_switches_under_the_box(own: Studio, browser_cont
 
 
 @pytest.mark.case("CHT-16")
-async def test_a_prompt_is_written_chosen_and_put_into_the_box(
-    own: Studio, browser_context: BrowserContext, tmp_path: Path
-) -> None:
+async def test_a_prompt_is_written_chosen_and_put_into_the_box(own: Studio, browser_context: BrowserContext) -> None:
+    own.script("Hello.")
     chat = await own.open(browser_context, "/settings/prompts")
     page = chat.page
     await page.get_by_role("button", name="New prompt").click()

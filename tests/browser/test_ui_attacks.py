@@ -13,10 +13,11 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, WebSocketRoute, expect
 
+from tests.browser.console import Console
 from tests.browser.payloads import INERT_TARGETS, LISTENER, MUTATIONS, PLAIN
+from tests.browser.profile import tabs
 from tests.browser.studio import Chat, Studio
-from tests.support.console import Console
-from tests.support.listener import Listener, listening
+from tests.support.tiny_http import TinyHttp, site
 
 # Everything that may be drawn from a model's text; our own buttons bring their icons along.
 DRAWN = {"article", "div", "span", "p", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre", "br"}
@@ -34,22 +35,22 @@ BLUE = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADklEQVR4nGNgYPgPRAwADf4B
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def listener(browser_context: BrowserContext) -> AsyncIterator[Listener]:
+async def listener(browser_context: BrowserContext) -> AsyncIterator[TinyHttp]:
     """A server that nothing may ask, and a canary that nothing may touch."""
-    async with listening({}) as made:
+    async with site({}) as made:
         yield made
-        assert len(browser_context.pages) == 1, "something opened a window"
-        assert await browser_context.pages[0].evaluate("window.__pwned") is None, "a script of the text ran"
-        assert [asked.path for asked in made.asked] == []
+        assert len(tabs(browser_context)) == 1, "something opened a window"
+        assert await tabs(browser_context)[0].evaluate("window.__pwned") is None, "a script of the text ran"
+        assert [asked.path for asked in made.requests] == []
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def target(listener: Listener, studio: Studio, browser_context: BrowserContext) -> Chat:
+async def target(listener: TinyHttp, studio: Studio, browser_context: BrowserContext) -> Chat:
     """The tab that is attacked."""
     return await studio.open(browser_context)
 
 
-def aimed(text: str, listener: Listener) -> str:
+def aimed(text: str, listener: TinyHttp) -> str:
     """Return a payload that leads to the listener."""
     return text.replace(LISTENER, listener.url).replace("listener.invalid", listener.url.removeprefix("http://"))
 
@@ -125,7 +126,7 @@ async def test_markup_is_text_in_names_of_models_files_and_conversations(
 
 @pytest.mark.case("UI-02")
 async def test_no_markdown_becomes_markup_whole_or_piece_by_piece(
-    target: Chat, studio: Studio, listener: Listener
+    target: Chat, studio: Studio, listener: TinyHttp
 ) -> None:
     assert len(MUTATIONS) >= 40
     studio.script(*[[{"text": aimed(payload, listener)}] for payload in MUTATIONS])
@@ -146,7 +147,7 @@ async def test_no_markdown_becomes_markup_whole_or_piece_by_piece(
 
 @pytest.mark.case("UI-03", "UI-05")
 async def test_links_to_scripts_files_and_programs_are_inert_and_honest_ones_work(
-    target: Chat, studio: Studio, listener: Listener
+    target: Chat, studio: Studio, listener: TinyHttp
 ) -> None:
     lines = [f"[press {number}]({aimed(to, listener)})" for number, to in enumerate(INERT_TARGETS)]
     honest = ["https://example.com/a?b=c", "http://example.org/", "mailto:captain@example.com"]
@@ -165,7 +166,7 @@ async def test_links_to_scripts_files_and_programs_are_inert_and_honest_ones_wor
 
 @pytest.mark.case("UI-04")
 async def test_a_remote_image_is_a_link_with_its_host_and_nothing_is_fetched(
-    target: Chat, studio: Studio, listener: Listener
+    target: Chat, studio: Studio, listener: TinyHttp
 ) -> None:
     url = f"{listener.url}/track.png?q=SECRET"
     studio.script(
@@ -184,7 +185,7 @@ async def test_a_remote_image_is_a_link_with_its_host_and_nothing_is_fetched(
 
 @pytest.mark.case("EXFIL-08")
 async def test_a_link_that_streams_in_is_neither_fetched_nor_looked_up_before_a_click(
-    target: Chat, studio: Studio, listener: Listener
+    target: Chat, studio: Studio, listener: TinyHttp
 ) -> None:
     page = await target.page.request.get(studio.url)
     assert page.headers["x-dns-prefetch-control"] == "off"
@@ -243,8 +244,9 @@ async def test_an_image_that_is_no_raster_image_is_refused(target: Chat, studio:
 
 
 @pytest.mark.case("UI-09")
+@pytest.mark.own_profile
 async def test_events_that_the_page_does_not_know_are_ignored(
-    studio: Studio, browser_context: BrowserContext, listener: Listener
+    studio: Studio, browser_context: BrowserContext, listener: TinyHttp
 ) -> None:
     strange: list[dict[str, Any]] = [
         {"op": "execute", "code": "window.__pwned=1"},
@@ -298,7 +300,7 @@ async def test_a_text_that_imitates_a_question_stays_inside_the_answer(target: C
 async def test_the_page_refuses_to_be_framed(studio: Studio, browser_context: BrowserContext, console: Console) -> None:
     console.expect("frame-ancestors")
     document = f"<html><iframe src='{studio.url}/'></iframe></html>".encode()
-    async with listening({"/": (200, document), "/favicon.ico": (204, b"")}) as elsewhere:
+    async with site({"/": (200, document), "/favicon.ico": (204, b"")}) as elsewhere:
         page = (await studio.open(browser_context)).page
         await page.goto(elsewhere.url)
         await page.frames[1].wait_for_url("chrome-error://**")
@@ -313,11 +315,11 @@ async def test_what_a_browser_brings_to_another_port_of_this_machine_signs_nobod
     # Cookies know no ports: whoever serves a page on this machine gets those of all its pages.
     chat = await studio.open(browser_context)
     await chat.ask("Hello")
-    async with listening({"/": (200, b"<html>A preview</html>"), "/favicon.ico": (204, b"")}) as elsewhere:
+    async with site({"/": (200, b"<html>A preview</html>"), "/favicon.ico": (204, b"")}) as elsewhere:
         page = await browser_context.new_page()
         await page.goto(elsewhere.url)
         await page.close()
-    brought = elsewhere.asked[0].headers
+    brought = elsewhere.requests[0].headers
     stolen = {name: value for name, value in brought.items() if name in ("cookie", "authorization")}
     forged = {**stolen, "origin": studio.url, "sec-fetch-site": "same-origin"}
     async with httpx2.AsyncClient(base_url=studio.url, trust_env=False) as thief:

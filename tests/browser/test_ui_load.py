@@ -9,8 +9,10 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.studio import Chat, Studio
-from tests.support.tracing import main_thread, traced
+from tests.browser.tracing import main_thread, record_trace
 
+# What earlier tests left in the process that draws would be tidied up while it is watched.
+pytestmark = pytest.mark.own_profile
 # What the page may do in one go, by its processor: what other programs take is not its fault.
 STANDSTILL_MS = 1_000
 # And where a text comes piece by piece.
@@ -50,7 +52,7 @@ async def never_still(page: Page, most: float = STANDSTILL_MS) -> AsyncIterator[
     """Watch the page: it may not be busy with one thing for long."""
     browser = page.context.browser
     assert browser is not None
-    async with traced(browser, page) as events:
+    async with record_trace(browser, page) as events:
         yield
     tasks = main_thread(events, most)
     print(tasks)
@@ -68,6 +70,7 @@ async def show(chat: Chat, studio: Studio, text: str) -> None:
 
 
 @pytest.mark.case("UI-08")
+@pytest.mark.sampled(always=("pipes",))
 @pytest.mark.parametrize("kind", PATHOLOGICAL)
 async def test_no_text_holds_up_the_page(chat: Chat, studio: Studio, kind: str) -> None:
     async with never_still(chat.page):
@@ -86,6 +89,7 @@ async def test_a_huge_answer_leaves_the_page_usable(chat: Chat, studio: Studio, 
 
 
 @pytest.mark.case("UI-08")
+@pytest.mark.sampled(always=("formulas",))
 @pytest.mark.parametrize("kind", AGAIN)
 async def test_no_long_text_holds_up_the_page_when_it_is_opened(chat: Chat, studio: Studio, kind: str) -> None:
     end = "\n\nThe very end."

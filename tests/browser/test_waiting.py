@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, expect
 
+from tests.browser.console import Console
 from tests.browser.studio import Studio
-from tests.support.console import Console
 
 
 @pytest.fixture
 def narrow(tmp_path: Path) -> Iterator[Studio]:
     """A server that gets one answer at a time and lets two messages wait."""
-    made = Studio(tmp_path / "home", {"runs_at_once": 1, "most_waiting": 2})
-    yield made
-    made.server.close()
+    with Studio(tmp_path / "home", {"runs_at_once": 1, "most_waiting": 2}) as made:
+        yield made
 
 
 async def test_an_answer_that_waits_for_a_slot_says_how_many_come_before_it(

@@ -11,10 +11,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, expect
 
+from tests.browser.axe import serious_problems
+from tests.browser.console import Console
 from tests.browser.studio import Studio
 from tests.browser.width import fits
-from tests.support.axe import serious_problems
-from tests.support.console import Console
 from tests.support.pictures import a_png
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
@@ -43,9 +43,8 @@ async def service() -> AsyncIterator[TinyHttp]:
 @pytest.fixture
 def painting(tmp_path: Path, service: TinyHttp) -> Iterator[Studio]:
     """A server that makes pictures."""
-    made = Studio(tmp_path / "home", {"web": {"pictures": "openai", "pictures_address": service.url}})
-    yield made
-    made.server.close()
+    with Studio(tmp_path / "home", {"web": {"pictures": "openai", "pictures_address": service.url}}) as made:
+        yield made
 
 
 @pytest.mark.case("UTL-15")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Outcome
+from tests.support.commands import Outcome, Screen
 from tests.support.mcp_servers import scripted
 
 Script = Callable[[str], str]
@@ -24,6 +24,14 @@ def script(tmp_path: Path) -> Script:
         return f"scripted:{path}"
 
     return write
+
+
+@pytest.fixture
+def by_words(home: Path) -> Path:
+    """A home where texts are found by their words alone: what compares meanings is a process for each command."""
+    home.mkdir(mode=0o700)
+    (home / "config.json").write_text('{"embeddings": {"source": "off"}}', encoding="utf-8")
+    return home
 
 
 class Echo:
@@ -59,6 +67,21 @@ class Echo:
 def echo(tmp_path: Path) -> Echo:
     """A server that was never started."""
     return Echo(tmp_path)
+
+
+def say(screen: Screen, line: str, *answers: str) -> None:
+    """Type a line where a chat asks for one, and wait until the screen shows these patterns, in this order."""
+    screen.until("›")
+    screen.type(f"{line}\r")
+    for answer in answers:
+        screen.until(answer)
+
+
+def leave(screen: Screen, keys: str = "/quit\r") -> None:
+    """Leave a chat where it asks for a line."""
+    screen.until("›")
+    screen.type(keys)
+    assert screen.ended() == 0
 
 
 def assert_told(done: Outcome, code: int, *parts: str) -> None:

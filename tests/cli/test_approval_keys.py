@@ -13,7 +13,7 @@ from pilothouse.types.item_data import ChoiceShown
 from tests.cli.conftest import Script
 from tests.support.commands import Screen
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 

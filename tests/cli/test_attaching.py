@@ -14,7 +14,7 @@ import pytest
 from pilothouse.cli.attaching import read_images
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from tests.cli.conftest import Script, assert_told
+from tests.cli.conftest import Script, assert_told, leave, say
 from tests.support.commands import Screen, pilothouse
 from tests.support.pictures import a_png
 
@@ -134,15 +134,9 @@ def test_a_chat_sends_images_with_the_next_message_only(home: Path, script: Scri
             screen.until("›")
         screen.type(f"/image {tmp_path / 'a b.png'}\r")
         screen.until("With your next message: a b.png.")
-        screen.until("›")
-        screen.type("look\r")
-        screen.until("One.")
-        screen.until("›")
-        screen.type("/image\r")
-        screen.until("No image goes with your next message.")
-        screen.until("›")
-        screen.type("\x04")
-        assert screen.ended() == 0
+        say(screen, "look", "One.")
+        say(screen, "/image", "No image goes with your next message.")
+        leave(screen, keys="\x04")
     (line,) = pilothouse(home, "conversations", "list").lines[1:]
     shown = pilothouse(home, "conversations", "show", line.split()[0])
     assert shown.out.count("a b.png") == 1

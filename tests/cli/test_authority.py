@@ -12,9 +12,6 @@ import pytest
 from tests.cli.conftest import Script
 from tests.support.commands import Outcome, Screen, pilothouse, server
 
-# Every command is a process of its own.
-pytestmark = pytest.mark.slow
-
 TERMINAL = "terminal_operations.run_command"
 
 
@@ -133,6 +130,7 @@ def test_a_run_that_fails_after_it_changed_files_says_how_to_put_them_back(home:
     told(failed, 1, "It changed 1 file. Put back: pilothouse undo r_")
 
 
+@pytest.mark.slow
 def test_a_question_that_is_left_open_is_shown_once(home: Path, script: Script) -> None:
     call = "{call: file_operations, arguments: {operation: create_file, filePath: a.txt, content: x}}"
     (folder := home.parent / "work").mkdir()
@@ -170,6 +168,7 @@ def test_the_record_is_exported_and_a_change_of_it_is_found(home: Path, script: 
     told(pilothouse(home, "audit", "verify", "--against", str(home / "models.json")), 2, "is not a record")
 
 
+@pytest.mark.slow
 @pytest.mark.case("ATZ-15")
 def test_the_same_commands_ask_a_running_server(home: Path) -> None:
     with server(home):

@@ -15,10 +15,16 @@ import pytest
 from pilothouse.host.new_conversations import check_folder
 from pilothouse.types.errors import PilothouseError
 from tests.cli.conftest import Script
-from tests.support.commands import COMMAND, Outcome, Started, environment, pilothouse
-
-# Every command is a process of its own.
-pytestmark = pytest.mark.slow
+from tests.support import forked
+from tests.support.commands import (
+    COMMAND,
+    PATIENCE,
+    Outcome,
+    RunningCommand,
+    environment,
+    pilothouse,
+    pilothouse_process,
+)
 
 
 def assert_told(done: Outcome, code: int, *parts: str) -> None:
@@ -40,16 +46,30 @@ def test_a_wrong_word_on_the_command_line_is_told_with_the_right_one(home: Path)
     assert not home.exists()
 
 
+def shell(home: Path, command: str) -> Outcome:
+    done = subprocess.run(["sh", "-c", command], capture_output=True, env=environment(home), timeout=20, check=False)
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+NOWHERE = ("The folder that you are in has been deleted.", "Go to another one with `cd`")
+
+
 @pytest.mark.parametrize("typed", [("run", "hi", "--folder", "."), ("policy", "check", "x", "--folder", ".")])
-def test_a_command_in_a_folder_that_was_deleted_says_so(home: Path, tmp_path: Path, typed: tuple[str, ...]) -> None:
+def test_a_command_in_a_folder_that_was_deleted_says_so(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: tuple[str, ...]
+) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
-    script = f"cd {shlex.quote(str(gone))} && rmdir {shlex.quote(str(gone))} && exec {shlex.join((*COMMAND, *typed))}"
-    done = subprocess.run(
-        ["sh", "-c", script], capture_output=True, text=True, env=environment(home), check=False, timeout=60
-    )
-    told = Outcome(done.returncode, done.stdout, done.stderr)
-    assert_told(told, 2, "The folder that you are in has been deleted.", "Go to another one with `cd`")
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert_told(pilothouse(home, *typed), 2, *NOWHERE)
+
+
+@pytest.mark.slow
+def test_a_process_in_a_folder_that_was_deleted_says_so(home: Path, tmp_path: Path) -> None:
+    gone = shlex.quote(str(tmp_path / "gone"))
+    command = shlex.join((*COMMAND, "run", "hi", "--folder", "."))
+    assert_told(shell(home, f"mkdir {gone} && cd {gone} && rmdir {gone} && exec {command}"), 2, *NOWHERE)
 
 
 @pytest.mark.parametrize(
@@ -84,17 +104,20 @@ def test_arguments_that_are_piped_in_and_are_no_text_are_refused(home: Path) -> 
     assert_told(pilothouse(home, "mcp", "import", "-", stdin=b"\xff\xfe"), 2, "not UTF-8")
 
 
-def shell(home: Path, command: str) -> Outcome:
-    done = subprocess.run(["sh", "-c", command], capture_output=True, env=environment(home), timeout=20, check=False)
-    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+@pytest.mark.slow
+@pytest.mark.parametrize("typed", [("models", "list"), ("run", "--help")])
+def test_a_full_disk_under_the_output_is_told(home: Path, typed: tuple[str, ...]) -> None:
+    with (
+        Path("/dev/full").open("wb") as full,
+        forked.start(
+            ["pilothouse", *typed], env=environment(home), stdin=full, stdout=full, stderr=subprocess.PIPE
+        ) as process,
+    ):
+        told = process.communicate(timeout=PATIENCE)[1]
+    assert (process.returncode, told) == (1, b"The output cannot be written: no space left on device.\n")
 
 
-@pytest.mark.parametrize("typed", ["models list", "run --help"])
-def test_a_full_disk_under_the_output_is_told(home: Path, typed: str) -> None:
-    done = shell(home, f"{shlex.join(COMMAND)} {typed} > /dev/full")
-    assert done == Outcome(1, "", "The output cannot be written: no space left on device.\n")
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_failure(home: Path, script: Script, closed: str) -> None:
     done = shell(home, f"{shlex.join([*COMMAND, 'run', 'hi', '--model', script('- ok')])} {closed}")
@@ -167,14 +190,15 @@ def test_a_corrupt_and_a_newer_database_are_refused_and_kept(home: Path, script:
     assert database.read_bytes().startswith(b"this is not")
 
 
+@pytest.mark.slow
 @pytest.mark.case("F-54")
 def test_a_taken_port_is_told(home: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        assert_told(pilothouse(home, "serve", "--port", str(port)), 1, f"Port {port} is taken", "--port")
-    assert_told(pilothouse(home, "serve", "--host", "0.0.0.0"), 2, "--expose-to-network")
+        assert_told(pilothouse_process(home, "serve", "--port", str(port)), 1, f"Port {port} is taken", "--port")
+    assert_told(pilothouse_process(home, "serve", "--host", "0.0.0.0"), 2, "--expose-to-network")
 
 
 def test_a_wrong_database_url_is_told_without_its_password(home: Path) -> None:
@@ -218,11 +242,12 @@ def test_a_broken_models_file_is_told_with_its_line_and_the_rest_works(home: Pat
     assert "line 2" in told.out
 
 
+@pytest.mark.slow
 @pytest.mark.case("F-44", "F-54")
 def test_a_second_server_at_another_port_of_one_folder_is_refused_and_told_where_the_first_is(home: Path) -> None:
-    with Started(home, "serve", "--no-browser", "--port", "0") as first:
+    with RunningCommand(home, "serve", "--no-browser", "--port", "0") as first:
         address = first.line().split()[3]
-        assert_told(pilothouse(home, "serve", "--port", "1"), 1, address, "pilothouse open")
+        assert_told(pilothouse_process(home, "serve", "--port", "1"), 1, address, "pilothouse open")
         assert first.stop().code == 0
 
 

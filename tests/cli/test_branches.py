@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Script
+from tests.cli.conftest import Script, leave, say
 from tests.support.commands import Screen, pilothouse
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 TALK = "- One.\n- Two.\n- Three.\n- Four."
@@ -34,14 +34,10 @@ def only(home: Path) -> str:
 
 def test_a_message_is_edited_answered_again_and_gone_on_from(home: Path, script: Script) -> None:
     with Screen(home, ["chat", "--model", script(TALK)]) as screen:
-        screen.until("›")
-        screen.type("/edit\r")
-        screen.until("Nothing was said here yet")
+        say(screen, "/edit", "Nothing was said here yet")
         screen.type("first\r")
         screen.until("One")
-        screen.until("›")
-        screen.type("second\r")
-        screen.until("Two")
+        say(screen, "second", "Two")
         screen.until("›")
         # The words of the message stand in the line.
         screen.type("/edit\r")
@@ -49,26 +45,22 @@ def test_a_message_is_edited_answered_again_and_gone_on_from(home: Path, script:
         screen.until("› second")
         screen.type(", better\r")
         screen.until("Two")
-        screen.until("›")
-        screen.type("/retry 0.5\r")
-        screen.until("Two")
-        screen.until("›")
-        screen.type("/branch\r")
-        screen.until("goes on after the answer to “first”")
+        say(screen, "/retry 0.5", "Two")
+        say(screen, "/branch", "goes on after the answer to “first”")
         screen.type("third way\r")
         screen.until("Two")
-        screen.until("›")
-        screen.type("/branches\r")
-        screen.until("the first branch")
-        screen.until("an edited message")
-        screen.until("another answer")
-        screen.until("another way on")
-        screen.until("Go on with which")
+        say(
+            screen,
+            "/branches",
+            "the first branch",
+            "an edited message",
+            "another answer",
+            "another way on",
+            "Go on with which",
+        )
         screen.type("1\r")
         screen.until("You go on with branch 1")
-        screen.until("›")
-        screen.type("/quit\r")
-        assert screen.ended() == 0
+        leave(screen)
     conversation = only(home)
     tree = json.loads(pilothouse(home, "conversations", "branches", conversation, "--json").out)
     assert [(node["number"], node["kind"]) for node in tree["branches"]] == [
@@ -84,34 +76,25 @@ def test_a_message_is_edited_answered_again_and_gone_on_from(home: Path, script:
 
 def test_what_cannot_be_done_in_a_chat_is_said_and_changes_nothing(home: Path, script: Script) -> None:
     with Screen(home, ["chat", "--model", script(TALK)]) as screen:
-        screen.until("›")
-        screen.type("first\r")
-        screen.until("One")
-        screen.until("›")
-        screen.type("/branches 9\r")
-        screen.until("There is no branch “9”")
-        screen.until("›")
-        screen.type("/edit 7\r")
-        screen.until("“7” is no message of yours here")
+        say(screen, "first", "One")
+        say(screen, "/branches 9", "There is no branch “9”")
+        say(screen, "/edit 7", "“7” is no message of yours here")
         screen.until("›")
         for typed in ("/edit 1 in other words", "/branch 1 in other words", "/branches 0 in other words"):
             screen.type(f"{typed}\r")
             screen.until("Only a number is taken here")
             screen.until("›")
-        screen.type(f"/edit {'9' * 5_000}\r")
+        # Pasted: a terminal draws the line anew for each key.
+        screen.type(f"/edit \x1b[200~{'9' * 5_000}\x1b[201~\r")
         screen.until("is no message of yours here")
-        screen.until("›")
-        screen.type("/retry nosuchmodel\r")
-        screen.until("nosuchmodel")
+        say(screen, "/retry nosuchmodel", "nosuchmodel")
         screen.until("›")
         # What is given up changes nothing.
         screen.type("/edit\r")
         screen.until("› first")
         screen.type("\x03")
         screen.until("Everything stays as it is")
-        screen.until("›")
-        screen.type("/quit\r")
-        assert screen.ended() == 0
+        leave(screen)
     assert said(home, only(home)) == ["first", "One."]
 
 
@@ -122,13 +105,8 @@ def test_files_are_put_back_when_the_person_says_so_and_not_otherwise(
     folder.mkdir()
     arguments = ["chat", "--model", script(WRITES), "--folder", str(folder), "--mode", "auto_edit"]
     with Screen(home, arguments) as screen:
-        screen.until("›")
-        screen.type("write\r")
-        screen.until("Written")
-        screen.until("›")
-        screen.type("/retry\r")
-        screen.until(r"1 file changed since:\s+\S*/new.txt")
-        screen.until("Put them back as they were")
+        say(screen, "write", "Written")
+        say(screen, "/retry", r"1 file changed since:\s+\S*/new.txt", "Put them back as they were")
         screen.type("n\r")
         # The file is in the way now, and the model is told so; it belongs to the first answer all the same.
         screen.until("Written")

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from pilothouse.types.address import ADDRESS_FILE
-from tests.cli.conftest import Script
+from tests.cli.conftest import Script, leave, say
 from tests.support.commands import Screen, pilothouse
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 TALK = "- [{thinking: Hm.}, {text: 'Hello **you**.'}]\n- [{text: 'Slow words. '}, {wait: 60}]\n- Third."
@@ -24,34 +24,18 @@ LOOP = "- [{call: think, arguments: {thought: again}}]"
 def test_a_chat_streams_stops_names_lists_and_leaves(home: Path, script: Script) -> None:
     with Screen(home, ["chat", "--model", script(TALK)]) as screen:
         screen.until("/help")
-        screen.until("›")
-        screen.type("hello\r")
-        screen.until("tokens")
+        say(screen, "hello", "tokens")
         assert "\x1b[1myou\x1b[0m" in screen.raw
         assert "**" not in screen.raw
-        screen.until("›")
-        screen.type("and more\r")
-        screen.until("Slow words")
+        say(screen, "and more", "Slow words")
         screen.type("\x03")
         screen.until("Cancelled")
-        screen.until("›")
-        screen.type("go on\r")
-        screen.until("Third")
-        screen.until("›")
-        screen.type("/title My talk\r")
-        screen.until("My talk")
-        screen.until("›")
-        screen.type("/nope\r")
-        screen.until("is not a command")
-        screen.until("›")
-        screen.type("/model\r")
-        screen.until("There are: embedded")
-        screen.until("›")
-        screen.type("/help\r")
-        screen.until("/quit")
-        screen.until("›")
-        screen.type("\x04")
-        assert screen.ended() == 0
+        say(screen, "go on", "Third")
+        say(screen, "/title My talk", "My talk")
+        say(screen, "/nope", "is not a command")
+        say(screen, "/model", "There are: embedded")
+        say(screen, "/help", "/quit")
+        leave(screen, keys="\x04")
     listed = pilothouse(home, "conversations", "list").lines
     assert len(listed) == 2
     assert "My talk" in listed[1]
@@ -76,18 +60,10 @@ def test_a_chat_that_is_told_to_end_ends_and_puts_everything_away(
 @pytest.mark.slow
 def test_several_lines_are_one_message_and_a_new_conversation_begins(home: Path, script: Script) -> None:
     with Screen(home, ["chat", "--model", script("- One.\n- Two.")]) as screen:
-        screen.until("›")
-        screen.type("first\x1b\rsecond\r")
-        screen.until("One")
-        screen.until("›")
-        screen.type("/new\r")
-        screen.until("begins")
-        screen.until("›")
-        screen.type("again\r")
-        screen.until("One")
-        screen.until("›")
-        screen.type("/quit\r")
-        assert screen.ended() == 0
+        say(screen, "first\x1b\rsecond", "One")
+        say(screen, "/new", "begins")
+        say(screen, "again", "One")
+        leave(screen)
     newest, oldest = (line.split()[0] for line in pilothouse(home, "conversations", "list").lines[1:])
     assert "first\nsecond" in pilothouse(home, "conversations", "show", oldest).out
     assert "again" in pilothouse(home, "conversations", "show", newest).out
@@ -96,14 +72,10 @@ def test_several_lines_are_one_message_and_a_new_conversation_begins(home: Path,
 @pytest.mark.slow
 def test_a_question_is_answered_in_the_chat(home: Path, script: Script) -> None:
     with Screen(home, ["chat", "--model", script(LOOP)]) as screen:
-        screen.until("›")
-        screen.type("loop\r")
-        screen.until("Go on")
+        say(screen, "loop", "Go on")
         screen.until("›")
         screen.type("stop\r")
-        screen.until("›")
-        screen.type("/quit\r")
-        assert screen.ended() == 0
+        leave(screen)
         # No terminal is asked where its cursor is: one that does not answer would be complained about in a question.
         assert "\x1b[6n" not in screen.raw
         assert "CPR" not in screen.raw
@@ -114,9 +86,7 @@ def test_the_folder_and_the_mode_are_said_and_chosen(home: Path, script: Script,
     place = tmp_path / "place"
     place.mkdir()
     with Screen(home, ["chat", "--model", script("- One.")]) as screen:
-        screen.until("›")
-        screen.type("/folder\r")
-        screen.until("It works in no folder.")
+        say(screen, "/folder", "It works in no folder.")
         screen.type(f"/folder {tmp_path}/nowhere\r")
         screen.until("There is no folder")
         screen.type(f"/folder {place}\r")
@@ -130,18 +100,14 @@ def test_the_folder_and_the_mode_are_said_and_chosen(home: Path, script: Script,
         screen.until("The mode is read_only.")
         screen.type("hello\r")
         screen.until("One.")
-        screen.until("›")
-        screen.type("/mode auto_edit\r")
-        screen.until("The mode is auto_edit.")
+        say(screen, "/mode auto_edit", "The mode is auto_edit.")
         screen.type("/new\r")
         screen.until("A new conversation")
         screen.type("/folder none\r")
         screen.until("It works in no folder.")
         screen.type("hello again\r")
         screen.until("One.")
-        screen.until("›")
-        screen.type("/quit\r")
-        assert screen.ended() == 0
+        leave(screen)
     listed = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
     chosen = [(one["settings"]["workingDirectory"], one["settings"]["mode"]) for one in listed]
     assert chosen == [(None, "auto_edit"), (str(place), "auto_edit")]
@@ -168,39 +134,22 @@ def test_a_slash_is_completed_with_commands_and_what_they_take(home: Path, scrip
         screen.until("workshop")
         screen.type("\t\r")
         screen.until("It works in\\s")
-        screen.until("›")
-        screen.type("\x04")
-        assert screen.ended() == 0
+        leave(screen, keys="\x04")
 
 
 def test_a_call_that_fails_is_named_with_its_reason(home: Path, script: Script) -> None:
     calls = "- [{call: nothing_like_it, arguments: {x: 1}}, {call: think, arguments: {thougt: again}}]\n- Done."
     with Screen(home, ["chat", "--model", script(calls)]) as screen:
-        screen.until("›")
-        screen.type("go\r")
-        screen.until(r"· nothing_like_it — Failed: \S+")
-        screen.until(r"· \S*[Tt]hink.* — Failed: \S+")
-        screen.until("Done")
-        screen.until("›")
-        screen.type("\x04")
-        assert screen.ended() == 0
+        say(screen, "go", r"· nothing_like_it — Failed: \S+", r"· \S*[Tt]hink.* — Failed: \S+", "Done")
+        leave(screen, keys="\x04")
 
 
 def test_thinking_is_asked_for_in_the_chat_and_a_model_that_cannot_says_so(home: Path, script: Script) -> None:
     with Screen(home, ["chat", "--model", script("- One.")]) as screen:
-        screen.until("›")
-        screen.type("/thinking perhaps\r")
-        screen.until("neither on, off nor usual")
-        screen.until("›")
-        screen.type("/thinking on\r")
-        screen.until("Thinking is on.")
-        screen.until("›")
-        screen.type("hello\r")
-        screen.until("cannot be asked to think first")
-        screen.until("One.")
-        screen.until("›")
-        screen.type("/quit\r")
-        assert screen.ended() == 0
+        say(screen, "/thinking perhaps", "neither on, off nor usual")
+        say(screen, "/thinking on", "Thinking is on.")
+        say(screen, "hello", "cannot be asked to think first", "One.")
+        leave(screen)
 
 
 def test_temperature_and_the_longest_answer_are_chosen_in_the_chat(home: Path, script: Script) -> None:
@@ -222,25 +171,19 @@ def test_temperature_and_the_longest_answer_are_chosen_in_the_chat(home: Path, s
     ]
     with Screen(home, ["chat", "--model", script("- One.")]) as screen:
         for line, told in said:
-            screen.until("›")
-            screen.type(f"{line}\r")
-            screen.until(told)
-        screen.until("›")
-        screen.type("/quit\r")
-        assert screen.ended() == 0
+            say(screen, line, told)
+        leave(screen)
     (line,) = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
     assert (line["settings"].get("temperature"), line["settings"]["maxTokens"]) == (None, 500)
 
 
 def test_the_help_and_what_is_wrong_break_between_words_in_a_narrow_terminal(home: Path, script: Script) -> None:
     with Screen(home, ["chat", "--model", script("- One.")], COLUMNS="44") as screen:
-        screen.until("›")
-        screen.type("/help\r")
-        screen.until("Enter sends, Alt\\+Enter begins a new line,\n  Ctrl-C stops an answer, Ctrl-D leaves.\n")
-        screen.until("/mode \\[MODE\\]      say what needs no\n {18}question, or choose\n {18}another mode\n")
-        screen.until("›")
-        screen.type("/thinking perhaps so it does\r")
-        screen.until("“perhaps so it does” is neither on, off nor\n  usual.\n")
-        screen.until("›")
-        screen.type("/quit\r")
-        assert screen.ended() == 0
+        say(
+            screen,
+            "/help",
+            "Enter sends, Alt\\+Enter begins a new line,\n  Ctrl-C stops an answer, Ctrl-D leaves.\n",
+            "/mode \\[MODE\\]      say what needs no\n {18}question, or choose\n {18}another mode\n",
+        )
+        say(screen, "/thinking perhaps so it does", "“perhaps so it does” is neither on, off nor\n  usual.\n")
+        leave(screen)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from pilothouse.types import limits
-from tests.cli.conftest import Script
+from tests.cli.conftest import Script, leave, say
 from tests.support.commands import Screen, pilothouse
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 TALK = """
@@ -72,12 +72,8 @@ def test_a_chat_is_summed_up_in_a_line(home: Path, script: Script) -> None:
     ]
     with Screen(home, ["chat", "--model", script(TALK)]) as screen:
         for line, told in said:
-            screen.until("›")
-            screen.type(f"{line}\r")
-            screen.until(told)
-        screen.until("›")
-        screen.type("/quit\r")
-        assert screen.ended() == 0
+            say(screen, line, told)
+        leave(screen)
 
 
 PRICED = """
@@ -117,14 +113,10 @@ def test_a_person_at_a_terminal_is_asked_at_a_budget_and_declines_and_agrees(
     if way == "chat":
         with Screen(home, ["chat", "--conversation", conversation]) as screen:
             for key, told in (("stop", "Stopped, as you said"), ("continue", "Older turns summed up: 2 messages")):
-                screen.until("›")
-                screen.type("/compact\r")
-                screen.until("Go on, with a budget of")
+                say(screen, "/compact", "Go on, with a budget of")
                 screen.type(f"{key}\r")
                 screen.until(told)
-            screen.until("›")
-            screen.type("/quit\r")
-            assert screen.ended() == 0
+            leave(screen)
         return
     for key, told in (("stop", "Stopped, as you said"), ("continue", "Older turns summed up: 2 messages")):
         with Screen(home, ["conversations", "compact", conversation]) as screen:

@@ -9,9 +9,6 @@ import pytest
 
 from tests.support.commands import pilothouse
 
-# Every command is a process of its own.
-pytestmark = pytest.mark.slow
-
 
 def model(folder: Path, name: str, *turns: str) -> str:
     """Return the id of a scripted model."""

@@ -14,7 +14,7 @@ from pilothouse.cli.conversations import _print_snippet
 from pilothouse.cli.terminal import Terminal
 from pilothouse.types.api import SearchHit
 from tests.cli.conftest import Script
-from tests.support.chatting import chatting
+from tests.support.chats import open_chat
 from tests.support.commands import Screen, pilothouse
 
 
@@ -66,7 +66,7 @@ def test_the_piece_of_an_answer_that_broke_off_is_marked_also_after_the_answer_w
 
 @pytest.mark.slow
 async def test_a_message_that_was_kept_and_never_begun_is_told_of(home: Path) -> None:
-    async with chatting(home, ["Late."], at_rest=False) as chat:
+    async with open_chat(home, ["Late."], at_rest=False) as chat:
         await chat.host.executor.drain(0)
         await chat.send("Hi")
     shown = await asyncio.to_thread(pilothouse, home, "conversations", "show", chat.id)

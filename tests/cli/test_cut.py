@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Script
+from tests.cli.conftest import Script, leave, say
 from tests.support.commands import Screen, pilothouse
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 CUT = "- [{text: Half an ans}, {usage: {input: 9, output: 64}}, {stop: length}]\n- wer."
@@ -57,15 +57,9 @@ def test_an_answer_that_its_provider_paused_is_printed_as_one(home: Path, script
 
 def test_a_cut_answer_goes_on_in_a_chat(home: Path, script: Script) -> None:
     with Screen(home, ["chat", "--model", script(CUT)]) as screen:
-        screen.until("›")
-        screen.type("tell me\r")
-        screen.until(f"{TOLD} Go on: /resume")
-        screen.until("›")
-        screen.type("/resume\r")
-        screen.until("wer.")
-        screen.until("›")
-        screen.type("\x04")
-        assert screen.ended() == 0
+        say(screen, "tell me", f"{TOLD} Go on: /resume")
+        say(screen, "/resume", "wer.")
+        leave(screen, keys="\x04")
 
 
 def test_a_cut_answer_is_told_once_to_a_person_at_a_terminal(home: Path, script: Script) -> None:
@@ -80,15 +74,7 @@ def test_a_chat_goes_on_with_the_larger_model_that_was_chosen(home: Path, script
     larger.write_text("- A first answer.\n- wer of the larger one.")
     full = script("- [{text: Half an ans}, {stop: context}]\n- wer of the same one.")
     with Screen(home, ["chat", "--model", full]) as screen:
-        screen.until("›")
-        screen.type("tell me\r")
-        screen.until("Choose a larger model with /model, then: /resume")
-        screen.until("›")
-        screen.type(f"/model scripted:{larger}\r")
-        screen.until("answers")
-        screen.until("›")
-        screen.type("/resume\r")
-        screen.until("wer of the larger one.")
-        screen.until("›")
-        screen.type("\x04")
-        assert screen.ended() == 0
+        say(screen, "tell me", "Choose a larger model with /model, then: /resume")
+        say(screen, f"/model scripted:{larger}", "answers")
+        say(screen, "/resume", "wer of the larger one.")
+        leave(screen, keys="\x04")

@@ -11,7 +11,7 @@ from pilothouse.library import Host
 from pilothouse.types.errors import PilothouseError
 from tests.support.commands import pilothouse
 from tests.support.documents import one_of_each, pdf
-from tests.support.live_server import live_server
+from tests.support.servers import Server
 
 REPORT = pdf([["Harbour report", "Nothing here."], ["Tides", "The pelican arrived at noon."]])
 
@@ -54,7 +54,7 @@ async def test_a_program_adds_searches_and_reads_documents(home: Path, tmp_path:
     if beside == "alone":
         await _use(home, tmp_path)
     else:
-        with live_server(home):
+        with Server(home):
             await _use(home, tmp_path)
 
 

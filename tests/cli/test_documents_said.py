@@ -10,33 +10,35 @@ import pytest
 
 from tests.support.commands import pilothouse
 from tests.support.documents import pdf
-from tests.support.live_server import live_server
+from tests.support.servers import Server
 
 REPORT = pdf([["Harbour report"], ["Tides"], ["The pelican arrived at noon."]])
 
 
 @pytest.mark.slow
-def test_a_topic_is_named_by_its_name_and_an_unknown_one_is_one_sentence(home: Path, tmp_path: Path) -> None:
+def test_a_topic_is_named_by_its_name_and_an_unknown_one_is_one_sentence(by_words: Path, tmp_path: Path) -> None:
     (tmp_path / "Report.pdf").write_bytes(REPORT)
-    topic = pilothouse(home, "topic", "create", "Harbour").lines[0]
-    assert pilothouse(home, "documents", "add", str(tmp_path / "Report.pdf"), "--topic", "harbour").code == 0
+    topic = pilothouse(by_words, "topic", "create", "Harbour").lines[0]
+    assert pilothouse(by_words, "documents", "add", str(tmp_path / "Report.pdf"), "--topic", "harbour").code == 0
     for named in ("harbour", topic):
-        [one] = json.loads(pilothouse(home, "documents", "list", "--topic", named, "--json").out)
+        [one] = json.loads(pilothouse(by_words, "documents", "list", "--topic", named, "--json").out)
         assert one["scope"] == {"kind": "topic", "id": topic}
-        assert pilothouse(home, "documents", "search", "pelican", "--topic", named).code == 0
+        assert pilothouse(by_words, "documents", "search", "pelican", "--topic", named).code == 0
     for said in (("list",), ("search", "pelican"), ("add", str(tmp_path / "Report.pdf"))):
-        unknown = pilothouse(home, "documents", *said, "--topic", "Nowhere")
+        unknown = pilothouse(by_words, "documents", *said, "--topic", "Nowhere")
         assert unknown.code == 2
         assert unknown.err == "There is no topic “Nowhere”.\nThere are: Harbour.\n"
         assert not unknown.out
 
 
 @pytest.mark.slow
-def test_a_place_that_a_document_does_not_have_is_one_sentence(home: Path, tmp_path: Path) -> None:
+def test_a_place_that_a_document_does_not_have_is_one_sentence(by_words: Path, tmp_path: Path) -> None:
     (tmp_path / "Report.pdf").write_bytes(REPORT)
     (tmp_path / "one.pdf").write_bytes(pdf([["Alone"]]))
     (tmp_path / "x.txt").write_text("One.\nTwo.\n", encoding="utf-8")
-    added = pilothouse(home, "documents", "add", *(str(tmp_path / name) for name in ("Report.pdf", "one.pdf", "x.txt")))
+    added = pilothouse(
+        by_words, "documents", "add", *(str(tmp_path / name) for name in ("Report.pdf", "one.pdf", "x.txt"))
+    )
     report, one, text = added.lines
     assert "Imported one.pdf (1 page, 6 characters)" in added.err
     for document, place, sentence in (
@@ -47,10 +49,10 @@ def test_a_place_that_a_document_does_not_have_is_one_sentence(home: Path, tmp_p
         (text, ("--line", "0"), "x.txt has 2 lines; there is no line 0."),
         (text, ("--line", "3"), "x.txt has 2 lines; there is no line 3."),
     ):
-        shown = pilothouse(home, "documents", "show", document, *place)
+        shown = pilothouse(by_words, "documents", "show", document, *place)
         assert (shown.code, shown.out) == (2, "")
         assert sentence in shown.err
-    assert pilothouse(home, "documents", "show", report, "--page", "3").lines[0] == "--- page 3 ---"
+    assert pilothouse(by_words, "documents", "show", report, "--page", "3").lines[0] == "--- page 3 ---"
 
 
 @pytest.mark.slow
@@ -68,7 +70,7 @@ def test_what_is_no_file_is_refused_before_it_is_read(home: Path, tmp_path: Path
     if beside == "alone":
         add()
     else:
-        with live_server(home):
+        with Server(home):
             add()
 
 

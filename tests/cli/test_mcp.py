@@ -15,13 +15,13 @@ import pytest
 
 from pilothouse.cli.server_input import ServerForm, new_server
 from pilothouse.mcp.client.processes import start_time
-from tests.cli.conftest import Echo, Script, assert_told
+from tests.cli.conftest import Echo, Script, assert_told, leave, say
 from tests.support.certificates import SelfSigned
 from tests.support.commands import Outcome, Screen, pilothouse, server
 from tests.support.mcp_servers import scripted
 from tests.support.tiny_http import Answer, TinyHttp
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 FINGERPRINT = re.compile(r"--consent ([0-9a-f]{64})")
@@ -344,12 +344,8 @@ def test_a_servers_form_is_filled_in_field_by_field(home: Path, echo: Echo, scri
     with Screen(home, ["run", "go", "--model", model, "--server", "echo", "--allow", "echo.*"]) as screen:
         screen.until(r"What is your name\?")
         screen.until("asked by the server Echo")
-        screen.until("›")
-        screen.type("1\r")
-        screen.until("name")
-        screen.until("›")
-        screen.type("Ada\r")
-        screen.until("It said so.")
+        say(screen, "1", "name")
+        say(screen, "Ada", "It said so.")
         assert screen.ended() == 0
     newest = pilothouse(home, "conversations", "list").lines[1].split()[0]
     assert "Ada" in pilothouse(home, "conversations", "show", newest, "--json").out
@@ -444,26 +440,15 @@ def test_a_tool_whose_schema_is_none_is_set_aside_and_the_others_work(home: Path
 def test_a_chat_lists_chooses_and_asks(home: Path, echo: Echo, script: Script) -> None:
     consented(home, echo)
     with Screen(home, ["chat", "--model", calling(script, "echo__echo", "{text: hello}")]) as screen:
-        screen.until("›")
-        screen.type("/servers\r")
-        screen.until("Idle|Connect")
-        screen.until("Used here: the usual ones")
-        screen.until("›")
-        screen.type("/servers nope\r")
-        screen.until("no MCP server “nope”")
-        screen.until("›")
-        screen.type("/servers echo:echo\r")
-        screen.until("from your next message on")
-        screen.until("›")
-        screen.type("go\r")
-        screen.until(r"Allow echo\.echo\?")
+        say(screen, "/servers", "Idle|Connect", "Used here: the usual ones")
+        say(screen, "/servers nope", "no MCP server “nope”")
+        say(screen, "/servers echo:echo", "from your next message on")
+        say(screen, "go", r"Allow echo\.echo\?")
         screen.until("›")
         screen.type("w")
         screen.until(r"Completed \(")
         screen.until("It said so")
-        screen.until("›")
-        screen.type("/quit\r")
-        assert screen.ended() == 0
+        leave(screen)
     assert echo.called() == ["echo"]
 
 

@@ -13,14 +13,12 @@ from pilothouse.types.memories import MemoryPatch
 from tests.cli.conftest import assert_told
 from tests.support.commands import Outcome, pilothouse
 
-# Every command is a process of its own.
-pytestmark = pytest.mark.slow
-
 
 async def run(home: Path, *arguments: str) -> Outcome:
     return await asyncio.to_thread(pilothouse, home, "memory", *arguments)
 
 
+@pytest.mark.slow
 async def test_a_memory_is_added_found_edited_forgotten_and_brought_back(home: Path, tmp_path: Path) -> None:
     added = await run(home, "add", "Tea, not coffee.", "--title", "Drink", "--tag", "taste")
     assert added.code == 0, added
@@ -46,32 +44,32 @@ async def test_a_memory_is_added_found_edited_forgotten_and_brought_back(home: P
     assert len((await run(home, "list")).lines) == 3
 
 
-async def test_a_topic_is_named_as_people_name_it_and_takes_its_memories_along(home: Path) -> None:
-    await asyncio.to_thread(pilothouse, home, "topic", "create", "Garden")
-    topics = json.loads((await asyncio.to_thread(pilothouse, home, "topic", "list", "--json")).out)["topics"]
-    added = await run(home, "add", "The gate is blue.", "--topic", "garden")
+async def test_a_topic_is_named_as_people_name_it_and_takes_its_memories_along(by_words: Path) -> None:
+    await asyncio.to_thread(pilothouse, by_words, "topic", "create", "Garden")
+    topics = json.loads((await asyncio.to_thread(pilothouse, by_words, "topic", "list", "--json")).out)["topics"]
+    added = await run(by_words, "add", "The gate is blue.", "--topic", "garden")
     assert added.code == 0, added
     for name in ("Garden", topics[0]["id"]):
-        assert [line.split()[0] for line in (await run(home, "list", "--topic", name)).lines[1:]] == added.lines
+        assert [line.split()[0] for line in (await run(by_words, "list", "--topic", name)).lines[1:]] == added.lines
         assert [
-            line.split()[0] for line in (await run(home, "search", "gate", "--topic", name)).lines[1:]
+            line.split()[0] for line in (await run(by_words, "search", "gate", "--topic", name)).lines[1:]
         ] == added.lines
-    await asyncio.to_thread(pilothouse, home, "topic", "remove", "Garden")
-    assert (await run(home, "list")).lines == []
-    assert json.loads((await run(home, "export")).out) == {"memories": []}
-    await asyncio.to_thread(pilothouse, home, "topic", "restore", topics[0]["id"])
-    assert [line.split()[0] for line in (await run(home, "list")).lines[1:]] == added.lines
+    await asyncio.to_thread(pilothouse, by_words, "topic", "remove", "Garden")
+    assert (await run(by_words, "list")).lines == []
+    assert json.loads((await run(by_words, "export")).out) == {"memories": []}
+    await asyncio.to_thread(pilothouse, by_words, "topic", "restore", topics[0]["id"])
+    assert [line.split()[0] for line in (await run(by_words, "list")).lines[1:]] == added.lines
 
 
-async def test_an_edit_tells_what_it_may_contradict(home: Path) -> None:
-    [one] = (await run(home, "add", "The staging server listens on port 8080.")).lines
-    [two] = (await run(home, "add", "Bananas are yellow.")).lines
-    done = await run(home, "edit", two, "--text", "The staging server listens on port 8081.")
+async def test_an_edit_tells_what_it_may_contradict(by_words: Path) -> None:
+    [one] = (await run(by_words, "add", "The staging server listens on port 8080.")).lines
+    [two] = (await run(by_words, "add", "Bananas are yellow.")).lines
+    done = await run(by_words, "edit", two, "--text", "The staging server listens on port 8081.")
     assert f"It may contradict {one}: The staging server listens on port 8080." in done.err
-    assert "contradict" not in (await run(home, "edit", two, "--tag", "work")).err
+    assert "contradict" not in (await run(by_words, "edit", two, "--tag", "work")).err
     # What is forgotten contradicts nothing.
-    await run(home, "forget", one)
-    again = await run(home, "edit", two, "--text", "The staging server listens on port 8081.")
+    await run(by_words, "forget", one)
+    again = await run(by_words, "edit", two, "--text", "The staging server listens on port 8081.")
     assert (again.code, "contradict" in again.err) == (0, False)
 
 
@@ -90,13 +88,13 @@ async def test_a_search_without_a_model_says_that_words_were_searched_and_why(ho
     assert (found["byMeaning"], "switched off" in found["meaningNote"]) == (False, True)
 
 
-async def test_memories_are_written_into_a_file_that_is_not_overwritten(home: Path, tmp_path: Path) -> None:
-    await run(home, "add", "Tea, not coffee.", "--title", "Drink")
+async def test_memories_are_written_into_a_file_that_is_not_overwritten(by_words: Path, tmp_path: Path) -> None:
+    await run(by_words, "add", "Tea, not coffee.", "--title", "Drink")
     file = tmp_path / "memories.md"
-    assert (await run(home, "export", str(file), "--format", "markdown")).lines == [str(file)]
+    assert (await run(by_words, "export", str(file), "--format", "markdown")).lines == [str(file)]
     assert "## Drink" in file.read_text(encoding="utf-8")
-    assert (await run(home, "export", str(file))).code == 1
-    printed = await run(home, "export")
+    assert (await run(by_words, "export", str(file))).code == 1
+    printed = await run(by_words, "export")
     assert json.loads(printed.out)["memories"][0]["title"] == "Drink"
 
 
@@ -115,11 +113,14 @@ async def test_memories_are_written_into_a_file_that_is_not_overwritten(home: Pa
         (("search", "x" * 3_000), "A search has at most 2,000 characters."),
     ],
 )
-async def test_what_makes_no_sense_is_told_in_a_sentence(home: Path, arguments: tuple[str, ...], sentence: str) -> None:
-    done = await run(home, *arguments)
+async def test_what_makes_no_sense_is_told_in_a_sentence(
+    by_words: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    done = await run(by_words, *arguments)
     assert_told(done, 2, sentence)
 
 
+@pytest.mark.slow
 async def test_a_program_remembers_too(home: Path) -> None:
     async with Host(home) as host:
         kept = await host.memories.add("Tea, not coffee.", tags=["taste"])

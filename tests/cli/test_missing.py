@@ -12,7 +12,7 @@ from tests.cli.conftest import Echo, Script, assert_told
 from tests.cli.test_mcp import FINGERPRINT, calling, consented
 from tests.support.commands import pilothouse
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 

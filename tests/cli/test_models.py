@@ -17,9 +17,6 @@ from tests.support.packages import install
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.wire_writers import Say, Text
 
-# Every command is a process of its own.
-pytestmark = pytest.mark.slow
-
 KEY = "sk-a-key-that-nobody-must-see"
 PRICES = "$3 in, $15 out per 1M tokens"
 
@@ -122,7 +119,6 @@ def _run(home: Path, arguments: tuple[str, ...], stdin: str) -> tuple[int, str, 
     return done.code, done.out, done.err
 
 
-@pytest.mark.slow
 def test_what_is_missing_for_a_model_is_told(home: Path) -> None:
     assert "--provider" in pilothouse(home, "models", "add", "--model", "x").err
     assert pilothouse(home, "models", "add", "--provider", "nonsense").code == 2
@@ -194,15 +190,15 @@ async def test_the_doctor_tries_the_address_of_each_model(home: Path) -> None:
 
 
 def test_the_doctor_tells_of_rules_that_cannot_be_read_and_of_a_plugin_that_is_switched_off(
-    home: Path, tmp_path: Path
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert pilothouse(home, "policy", "add", "deny", "--command", "git push").code == 0
     (home / "policy.json").write_text('{\n  "rules": [\n    {"id": 1}\n  ]\n}\n')
     install(tmp_path / "packages", "weather", "raise RuntimeError('no weather today')")
-    path = {"PYTHONPATH": str(tmp_path / "packages")}
-    assert "is off until you enable it" in pilothouse(home, "doctor", **path).out.lower()
-    assert pilothouse(home, "plugins", "enable", "weather", **path).code == 1
-    told = pilothouse(home, "doctor", **path)
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    assert "is off until you enable it" in pilothouse(home, "doctor").out.lower()
+    assert pilothouse(home, "plugins", "enable", "weather").code == 1
+    told = pilothouse(home, "doctor")
     assert told.code == 1
     assert "policy.json: line 3" in told.out
     assert "nothing is allowed by a rule" in told.out

@@ -11,7 +11,7 @@ from pilothouse.types.api import NewMessage
 from tests.behaviour.test_question_counts import ServerTool, a_call
 from tests.cli.conftest import Echo, Script, assert_told
 from tests.cli.test_mcp import consented
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.commands import pilothouse
 from tests.support.tools import add_tools
 
@@ -62,7 +62,7 @@ async def test_only_what_was_typed_of_a_message_counts_as_the_persons_words_also
 ) -> None:
     call = [a_call("tickets__find", text=PRIVATE)]
     settings = {"mode": "sandboxed"}
-    async with chatting(home, ["Ok.", call, "Done."], settings=settings) as chat:
+    async with open_chat(home, ["Ok.", call, "Done."], settings=settings) as chat:
         add_tools(chat.host, ServerTool("tickets__find", "tickets.example.com"))
         message = NewMessage(text=f"Look here: {PRIVATE} is the key.", typed_chars=typed_chars)
         assert await said(chat, message) == "completed"

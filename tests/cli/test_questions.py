@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Script
 from tests.support.commands import Screen
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 

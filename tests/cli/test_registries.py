@@ -17,12 +17,9 @@ from tests.support.registry_server import (
     SmitheryServer,
     npm,
     official_entry,
-    pointing,
+    registry_addresses,
     smithery_entry,
 )
-
-# Every command is a process of its own.
-pytestmark = pytest.mark.slow
 
 NOTES = official_entry("com.example/notes", "Keeps notes.", version="1.2.3", packages=[npm("@example/notes", "1.2.3")])
 EXA = smithery_entry("@exa/notes-search", "Searches notes.", verified=True, uses=11451)
@@ -37,7 +34,7 @@ async def test_a_search_prints_a_table_with_badges_and_what_would_run(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with OfficialServer([NOTES]) as official, SmitheryServer([EXA]) as smithery:
-        monkeypatch.setenv(VARIABLE, pointing(official=official, smithery=smithery))
+        monkeypatch.setenv(VARIABLE, registry_addresses(official=official, smithery=smithery))
         done = await run(home, "search", "notes")
         assert done.code == 0, done
         head, first, second = done.lines
@@ -54,7 +51,7 @@ async def test_a_search_prints_a_table_with_badges_and_what_would_run(
 async def test_ten_are_shown_at_a_time(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     many = [official_entry(f"com.example/notes-{number:02}") for number in range(23)]
     async with OfficialServer(many) as official, SmitheryServer() as smithery:
-        monkeypatch.setenv(VARIABLE, pointing(official=official, smithery=smithery))
+        monkeypatch.setenv(VARIABLE, registry_addresses(official=official, smithery=smithery))
         first = await run(home, "search", "notes")
         assert len(first.lines) == 11
         assert "1 to 10 of 23; the next: --page 2" in first.err
@@ -66,7 +63,7 @@ async def test_ten_are_shown_at_a_time(home: Path, monkeypatch: pytest.MonkeyPat
 async def test_what_is_to_be_said_stands_below_the_table(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = official_entry("com.example/notes", status="deprecated", meta={"statusMessage": "Use memos."})
     async with OfficialServer([old]) as official, SmitheryServer([EXA], key="sesame") as smithery:
-        monkeypatch.setenv(VARIABLE, pointing(official=official, smithery=smithery))
+        monkeypatch.setenv(VARIABLE, registry_addresses(official=official, smithery=smithery))
         done = await run(home, "search", "notes")
         assert done.code == 0
         assert "com.example/notes: deprecated: it is not to be used any more. Use memos." in done.err
@@ -81,7 +78,7 @@ async def test_what_is_to_be_said_stands_below_the_table(home: Path, monkeypatch
 
 async def test_a_registry_of_ones_own_is_added_listed_and_removed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with OfficialServer() as official, SmitheryServer() as smithery, OfficialServer([NOTES]) as own:
-        monkeypatch.setenv(VARIABLE, pointing(official=official, smithery=smithery))
+        monkeypatch.setenv(VARIABLE, registry_addresses(official=official, smithery=smithery))
         added = await run(home, "registries", "add", own.url, "--name", "Acme")
         assert (added.code, added.out) == (0, "acme\n"), added
         assert "com.example/notes" in (await run(home, "search", "notes", "--registry", "acme")).out
@@ -97,7 +94,7 @@ async def test_a_registry_of_ones_own_is_added_listed_and_removed(home: Path, mo
 
 async def test_a_program_searches_and_looks_at_proposals(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with OfficialServer([NOTES]) as official, SmitheryServer([EXA]) as smithery:
-        monkeypatch.setenv(VARIABLE, pointing(official=official, smithery=smithery))
+        monkeypatch.setenv(VARIABLE, registry_addresses(official=official, smithery=smithery))
         async with Host(home) as host:
             found = await host.registries.search("notes")
             assert [each.name for each in found.servers] == ["com.example/notes", "@exa/notes-search"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Script
-from tests.support.commands import COMMAND, Started, environment, pilothouse
+from tests.support.commands import COMMAND, RunningCommand, environment, pilothouse
 
 HELLO = "- [{thinking: hm}, {text: Hello there., pieces: 3}, {usage: {input: 7, output: 3}}]\n- You said more."
 # The same call four times in a row: a person is asked whether to go on.
@@ -86,7 +86,7 @@ def test_a_question_ends_with_three_and_says_how_to_answer(home: Path, script: S
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 @pytest.mark.slow
 def test_a_signal_cancels_the_run_for_good(home: Path, script: Script, number: int) -> None:
-    with Started(home, "run", "hi", "--json", "--model", script(SLOW)) as started:
+    with RunningCommand(home, "run", "hi", "--json", "--model", script(SLOW)) as started:
         line = started.line()
         conversation = json.loads(line)["conversation"]["id"]
         while "Slow words" not in line:
@@ -120,7 +120,10 @@ def test_a_reader_that_leaves_ends_the_command_quietly(home: Path, script: Scrip
 @pytest.mark.slow
 def test_two_commands_at_once_wait_for_each_other(home: Path, script: Script) -> None:
     model = script("- [{text: done, pieces: 1, every: 0.05}]")
-    with Started(home, "run", "one", "--model", model) as one, Started(home, "run", "two", "--model", model) as two:
+    with (
+        RunningCommand(home, "run", "one", "--model", model) as one,
+        RunningCommand(home, "run", "two", "--model", model) as two,
+    ):
         outcomes = [one.wait(), two.wait()]
     assert [(each.code, each.out, each.err) for each in outcomes] == [(0, "done\n", "")] * 2
 

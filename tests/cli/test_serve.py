@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Script
-from tests.support.commands import Started, pilothouse, server
+from tests.support.commands import RunningCommand, pilothouse, server
 from tests.support.waiting import until
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 LINE = re.compile(r"Pilothouse is at (http://127\.0\.0\.1:\d+) — open \1/\?in=[\w-]+#code=[\w-]{20,}")
@@ -28,7 +28,7 @@ ALSO = pytest.mark.slow
     "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=ALSO), pytest.param(signal.SIGHUP, marks=ALSO)]
 )
 def test_the_server_prints_one_line_and_stops_well_on_a_signal(home: Path, number: int) -> None:
-    with Started(home, "serve", "--no-browser", "--port", "0") as started:
+    with RunningCommand(home, "serve", "--no-browser", "--port", "0") as started:
         assert LINE.fullmatch(started.line())
         assert stat.S_IMODE((home / "server.json").stat().st_mode) == 0o600
         done = started.stop(number)
@@ -52,7 +52,7 @@ def test_a_browser_is_opened_where_there_is_a_screen_and_never_waited_for(home: 
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened} && sleep 3\n')
     browser.chmod(0o755)
-    with Started(home, "serve", "--port", "0", BROWSER=f"{browser} %s &", DISPLAY=":9") as started:
+    with RunningCommand(home, "serve", "--port", "0", BROWSER=f"{browser} %s &", DISPLAY=":9") as started:
         link = started.line().split()[-1]
         until(opened.exists, "the browser to be opened")
         assert opened.read_text().strip() == link
@@ -91,7 +91,9 @@ def test_problems_of_a_server_are_told_like_our_own(home: Path, script: Script) 
 
 def test_a_run_beside_a_server_is_cancelled_in_the_server(home: Path, script: Script) -> None:
     with server(home):
-        with Started(home, "run", "hi", "--json", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")) as started:
+        with RunningCommand(
+            home, "run", "hi", "--json", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")
+        ) as started:
             while "Slow." not in started.line():
                 pass
             done = started.stop(signal.SIGINT)
@@ -102,9 +104,9 @@ def test_a_run_beside_a_server_is_cancelled_in_the_server(home: Path, script: Sc
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=ALSO)])
 def test_a_run_goes_on_when_its_server_ends(home: Path, script: Script, number: int) -> None:
     model = script("- [{text: 'Slow. '}, {wait: 60}]")
-    with Started(home, "serve", "--no-browser", "--port", "0") as serving:
+    with RunningCommand(home, "serve", "--no-browser", "--port", "0") as serving:
         serving.line()
-        with Started(home, "run", "hi", "--model", model, "--json") as started:
+        with RunningCommand(home, "run", "hi", "--model", model, "--json") as started:
             while "Slow." not in started.line():
                 pass
             script("- Back again.")
@@ -119,9 +121,11 @@ def test_a_run_goes_on_when_its_server_ends(home: Path, script: Script, number: 
 def test_a_run_does_not_go_on_by_itself_where_a_person_wants_to_be_asked(home: Path, script: Script) -> None:
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.json").write_text('{"resume_after_restart": "ask"}')
-    with Started(home, "serve", "--no-browser", "--port", "0") as serving:
+    with RunningCommand(home, "serve", "--no-browser", "--port", "0") as serving:
         serving.line()
-        with Started(home, "run", "hi", "--json", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")) as started:
+        with RunningCommand(
+            home, "run", "hi", "--json", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")
+        ) as started:
             while "Slow." not in started.line():
                 pass
             script("- Back again.")
@@ -134,9 +138,11 @@ def test_a_run_does_not_go_on_by_itself_where_a_person_wants_to_be_asked(home: P
 
 
 def test_a_run_can_be_left_while_its_server_is_away(home: Path, script: Script) -> None:
-    with Started(home, "serve", "--no-browser", "--port", "0") as serving:
+    with RunningCommand(home, "serve", "--no-browser", "--port", "0") as serving:
         serving.line()
-        with Started(home, "run", "hi", "--json", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")) as started:
+        with RunningCommand(
+            home, "run", "hi", "--json", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")
+        ) as started:
             while "Slow." not in started.line():
                 pass
             serving.stop(signal.SIGKILL)

@@ -12,7 +12,7 @@ from tests.cli.conftest import assert_told
 from tests.support.commands import Screen, pilothouse
 from tests.support.mcp_servers import scripted
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 

@@ -14,7 +14,7 @@ from tests.cli.test_mcp import FINGERPRINT
 from tests.support.commands import Outcome, Screen, pilothouse
 from tests.support.mcp_servers import scripted
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 WANTS = ("--wants", "SLACK_BOT_TOKEN,SLACK_TEAM_ID")

@@ -15,12 +15,12 @@ import pytest
 
 from pilothouse.host.address import read_address
 from pilothouse.store.lock import FolderLock
-from tests.cli.conftest import Script
-from tests.support.commands import COMMAND, Screen, Started, environment, pilothouse, server
+from tests.cli.conftest import Script, leave, say
+from tests.support.commands import COMMAND, RunningCommand, Screen, environment, pilothouse, pilothouse_process, server
 from tests.support.ports import free_port
 from tests.support.waiting import until
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 SLOW = "- [{text: 'Slow. '}, {wait: 60}]"
@@ -28,9 +28,9 @@ LOOP = "- [{call: think, arguments: {thought: again}}]"
 LINK = re.compile(r"Pilothouse is at (http://127\.0\.0\.1:\d+) — open \1/\?in=[\w-]+#code=[\w-]{20,}")
 
 
-def begun(home: Path, model: str, *more: str) -> Started:
+def begun(home: Path, model: str, *more: str) -> RunningCommand:
     """Start a run that has begun to answer and takes its time."""
-    started = Started(home, "run", "hi", "--json", "--model", model, *more)
+    started = RunningCommand(home, "run", "hi", "--json", "--model", model, *more)
     while "Slow." not in started.line():
         pass
     return started
@@ -47,9 +47,7 @@ def test_commands_work_beside_an_open_chat(home: Path, script: Script) -> None:
         assert pilothouse(home, "run", "hello", "--model", model).out == "One.\n"
         screen.type("hi there\r")
         screen.until("One")
-        screen.until("›")
-        screen.type("/list\r")
-        screen.until("hello")
+        say(screen, "/list", "hello")
         screen.type("/quit\r")
         assert screen.ended() == 0
     assert not (home / "server.json").exists()
@@ -58,7 +56,7 @@ def test_commands_work_beside_an_open_chat(home: Path, script: Script) -> None:
 def test_serve_beside_a_chat_shows_its_page_and_takes_over_when_it_ends(home: Path) -> None:
     with Screen(home, ["chat"]) as screen:
         screen.until("›")
-        with Started(home, "serve", "--no-browser") as serving:
+        with RunningCommand(home, "serve", "--no-browser") as serving:
             line = serving.line()
             assert LINK.fullmatch(line)
             owner = read_address(home)
@@ -85,11 +83,11 @@ def test_serve_and_the_bare_command_beside_a_server_show_that_one(home: Path) ->
             [],
             ["serve", "--no-browser", "--port", address.rpartition(":")[2]],
         ):
-            beside = pilothouse(home, *arguments)
+            beside = pilothouse_process(home, *arguments)
             assert beside.code == 0, beside.err
             assert LINK.fullmatch(beside.out.strip())
             assert address in beside.out
-        elsewhere = pilothouse(home, "serve", "--no-browser", "--port", "1")
+        elsewhere = pilothouse_process(home, "serve", "--no-browser", "--port", "1")
         assert elsewhere.code == 1
         assert f"already, at {address}" in elsewhere.err
 
@@ -113,23 +111,36 @@ def test_serve_waits_for_another_of_ours_that_still_has_its_port_and_leaves(home
 def test_a_port_of_a_program_that_is_not_ours_is_told_at_once(home: Path) -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", port)):
-        told = pilothouse(home, "serve", "--no-browser", "--port", str(port))
+        told = pilothouse_process(home, "serve", "--no-browser", "--port", str(port))
     assert (told.code, told.err.splitlines()[0]) == (1, f"Port {port} is taken by another program.")
 
 
 def test_a_waiting_serve_can_be_stopped(home: Path) -> None:
     with Screen(home, ["chat"]) as screen:
         screen.until("›")
-        with Started(home, "serve", "--no-browser") as serving:
+        with RunningCommand(home, "serve", "--no-browser") as serving:
             serving.line()
             assert serving.stop(signal.SIGINT).code == 0
         screen.type("/quit\r")
         assert screen.ended() == 0
 
 
+def test_a_serve_that_waits_for_the_folder_of_one_that_comes_or_goes_can_be_stopped(home: Path) -> None:
+    home.mkdir()
+    lock = FolderLock(home)
+    lock.acquire()
+    try:
+        with Screen(home, ["serve", "--no-browser", "--port", "0"]) as screen:
+            screen.until(r"Waiting\s+until\s+it\s+ends")
+            os.kill(screen.pid, signal.SIGTERM)
+            assert screen.ended() == 0
+    finally:
+        lock.release()
+
+
 def test_a_run_that_is_done_lets_others_finish_through_it(home: Path, script: Script, tmp_path: Path) -> None:
     first = script("- [{text: 'Slow. '}, {wait: 1.5}, {text: 'Done.'}]")
-    with Started(home, "run", "hi", "--json", "--model", first) as owner:
+    with RunningCommand(home, "run", "hi", "--json", "--model", first) as owner:
         while "Slow." not in owner.line():
             pass
         other = tmp_path / "other.yaml"
@@ -179,7 +190,7 @@ def test_a_chat_goes_on_when_the_owner_leaves(home: Path, script: Script) -> Non
 
 def test_processes_that_start_in_the_same_instant_all_work(home: Path, script: Script) -> None:
     model = script("- ok")
-    started = [Started(home, "run", "hi", "--model", model) for _ in range(4)]
+    started = [RunningCommand(home, "run", "hi", "--model", model) for _ in range(4)]
     done = [one.wait() for one in started]
     assert [(one.code, one.out) for one in done] == [(0, "ok\n")] * 4, [one.err for one in done]
     assert len(pilothouse(home, "conversations", "list").lines) == 5
@@ -284,14 +295,10 @@ def test_an_answer_that_reached_a_dying_owner_is_given_to_its_heir(home: Path, s
 
 def test_a_question_that_was_answered_elsewhere_is_settled_in_the_chat_too(home: Path, script: Script) -> None:
     with Screen(home, ["chat", "--model", script(LOOP)]) as screen:
-        screen.until("›")
-        screen.type("loop\r")
-        screen.until("Go on")
+        say(screen, "loop", "Go on")
         screen.until("›")
         question = json.loads(pilothouse(home, "answer", "--json").out)["pending"][0]["itemId"]
         assert pilothouse(home, "answer", question, "stop").code == 0
         screen.type("stop\r")
-        screen.until("›")
-        screen.type("/quit\r")
-        assert screen.ended() == 0
+        leave(screen)
         assert "already been answered" not in screen.text

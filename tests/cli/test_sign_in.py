@@ -22,10 +22,10 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.sign_ins import SignInStarted
 from tests.cli.conftest import Script, assert_told
 from tests.support.commands import Screen, pilothouse
-from tests.support.fake_issuer import Issuer, OneTool, Resource, protected
+from tests.support.fake_issuer import Issuer, OneTool, Resource, start_protected_server
 from tests.support.ports import free_port
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 PATIENCE = 20.0
@@ -42,7 +42,7 @@ def wanting() -> Iterator[tuple[Resource, Issuer]]:
     loop = asyncio.new_event_loop()
 
     async def serve() -> None:
-        async with protected(OneTool) as both:
+        async with start_protected_server(OneTool) as both:
             made.append(both)
             ready.set()
             await over.wait()
@@ -149,7 +149,7 @@ def test_what_another_program_sends_to_the_listener_is_not_taken_for_the_answer(
             assert answer.status == 400
             assert "it goes on waiting" in page
             assert "script" not in page
-        assert not issuer.requests("/token")
+        assert not issuer.requests_to("/token")
         assert "close this tab" in get(back).read().decode()
         screen.until("Signed in to One")
         assert screen.ended() == 0
@@ -195,7 +195,7 @@ def test_a_program_signs_in_from_a_script_without_a_person(home: Path, wanting: 
     told = pilothouse(home, *command, "--client-id", "robot", stdin="very-secret\n")
     assert told.code == 0, told.err
     assert "Signed in to One as robot." in told.out
-    assert not issuer.requests("/authorize")
+    assert not issuer.requests_to("/authorize")
     assert pilothouse(home, "mcp", "call", "one.look").out == "seen\n"
     assert "very-secret" not in f"{wrong}{told}"
 
@@ -232,7 +232,7 @@ def test_the_document_that_is_printed_is_the_one_that_an_issuer_takes(home: Path
         get(sent_back(screen))
         screen.until("Signed in to One")
         assert screen.ended() == 0
-    assert issuer.requests("/authorize")[-1].query["client_id"] == DOCUMENT
+    assert issuer.requests_to("/authorize")[-1].query["client_id"] == DOCUMENT
     assert pilothouse(home, "mcp", "call", "one.look").out == "seen\n"
     assert "not set" in pilothouse(home, "settings", "client_document", "default").out
 

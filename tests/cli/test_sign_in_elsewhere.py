@@ -11,10 +11,10 @@ import pytest
 
 from tests.cli.conftest import assert_told
 from tests.support.certificates import SelfSigned
-from tests.support.commands import Screen, pilothouse
+from tests.support.commands import Screen, pilothouse_process
 from tests.support.fake_issuer import Issuer, OneTool
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 PATIENCE = 20.0
@@ -44,7 +44,7 @@ class OutThere:
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
         await writer.drain()
         await writer.start_tls(self._certificate.server())
-        await behind.handle(reader, writer)
+        await behind.serve(reader, writer)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def out_there(tmp_path: Path) -> Iterator[OutThere]:
 
 
 def test_a_server_out_in_the_open_is_signed_in_to(home: Path, out_there: OutThere) -> None:
-    told = pilothouse(home, "mcp", "add", "--name", "One", out_there.server.mcp, **out_there.environment)
+    told = pilothouse_process(home, "mcp", "add", "--name", "One", out_there.server.mcp, **out_there.environment)
     assert "asks you to sign in" in told.err
     with Screen(home, ["mcp", "sign-in", "one", "--no-browser"], **out_there.environment) as screen:
         screen.until(f"One asks you to sign in at {ISSUER}.")
@@ -117,9 +117,9 @@ LEADS_INSIDE: dict[str, tuple[Callable[[OutThere], None], str]] = {
 def test_it_leads_nobody_inside(home: Path, out_there: OutThere, kind: str) -> None:
     arrange, sentence = LEADS_INSIDE[kind]
     arrange(out_there)
-    pilothouse(home, "mcp", "add", "--name", "One", out_there.server.mcp, **out_there.environment)
-    told = pilothouse(home, "mcp", "sign-in", "one", "--no-browser", **out_there.environment)
+    pilothouse_process(home, "mcp", "add", "--name", "One", out_there.server.mcp, **out_there.environment)
+    told = pilothouse_process(home, "mcp", "sign-in", "one", "--no-browser", **out_there.environment)
     assert_told(told, 1, sentence)
     assert "Open this address" not in told.err
     assert set(out_there.asked_for) <= {SERVER, ISSUER}
-    assert not out_there.issuer.requests("/authorize")
+    assert not out_there.issuer.requests_to("/authorize")

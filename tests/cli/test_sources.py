@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Script
+from tests.cli.conftest import Script, leave
 from tests.support.commands import Screen, pilothouse
 
-# Every command is a process of its own.
+# Most of these start a process.
 pytestmark = pytest.mark.slow
 
 CITED = """
@@ -41,9 +41,7 @@ def test_sources_stand_below_the_answer_in_a_chat(home: Path, script: Script) ->
         screen.type("when\r")
         for line in LINES:
             screen.until(re.escape(line))
-        screen.until("›")
-        screen.type("\x04")
-        assert screen.ended() == 0
+        leave(screen, keys="\x04")
 
 
 def test_a_conversation_is_shown_with_the_sources_of_its_answers(home: Path, script: Script) -> None:

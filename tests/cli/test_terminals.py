@@ -9,9 +9,10 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.cli.conftest import Script
-from tests.faults.serving import TOKEN, serving
 from tests.support.commands import pilothouse
-from tests.support.terminals import alive, gone, wait_for_shell
+from tests.support.processes import all_ended, processes_with
+from tests.support.servers import TOKEN, Server
+from tests.support.terminals import wait_for_shell
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.slow
 def test_a_terminal_is_listed_recorded_and_stopped_from_the_command_line(home: Path, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
-    with serving(home) as server:
+    with Server(home) as server:
         body = {"settings": {"workingDirectory": str(folder)}}
         conversation = server.post("/api/conversations", body, 201)["id"]
         nothing = pilothouse(home, "terminal", "list", conversation)
@@ -31,7 +32,7 @@ def test_a_terminal_is_listed_recorded_and_stopped_from_the_command_line(home: P
             window.send(json.dumps({"type": "open", "columns": 80, "rows": 24, "from": 0}))
             wait_for_shell(window)
             window.send(json.dumps({"type": "input", "data": "echo on-ta''pe; sleep 90488901\r"}))
-            until(lambda: alive("90488901"), "the command")
+            until(lambda: processes_with("90488901"), "the command")
         listed = pilothouse(home, "terminal", "list", conversation)
         assert f"bash in {folder}" in listed.out
         assert "running" in listed.out
@@ -44,7 +45,7 @@ def test_a_terminal_is_listed_recorded_and_stopped_from_the_command_line(home: P
         again = pilothouse(home, "terminal", "recording", conversation, str(target))
         assert (again.code, "exists already" in again.err) == (2, True)
         assert pilothouse(home, "terminal", "stop", conversation).code == 0
-        assert gone("90488901")
+        assert all_ended("90488901")
         again = pilothouse(home, "terminal", "stop", conversation)
         assert (again.code, again.err) == (1, "No terminal is open in this conversation.\n")
         unknown = pilothouse(home, "terminal", "stop", conversation, "p_unknown")

@@ -12,7 +12,7 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.host_documents import Where
-from tests.support.live_server import live_server
+from tests.support.servers import Server
 
 
 @pytest.mark.slow
@@ -25,7 +25,7 @@ async def test_a_document_without_end_is_refused_at_the_bound_of_documents(home:
             sent += 1024**2
             yield bytes(1024**2)
 
-    with live_server(home):
+    with Server(home):
         async with connect_host(home) as api:
             with pytest.raises(PilothouseError) as refused:
                 await api.documents.upload(LOCAL_OWNER, endless(), "zero", Where(scope="everywhere"))

@@ -36,7 +36,7 @@ from pilothouse.web.run import ServerOptions
 from pilothouse.web.streams import LAGGED, PING, encode_batch
 from pilothouse.wiring import open_host
 from tests.support.mcp_servers import scripted
-from tests.web.running import PATIENCE, reach
+from tests.web.servers import PATIENCE, serve_host
 
 ME = LOCAL_OWNER
 
@@ -45,7 +45,7 @@ ME = LOCAL_OWNER
 async def both(home: Path) -> AsyncIterator[tuple[HostService, RemoteHost]]:
     """Serve a core, and give it with its remote twin."""
     try:
-        async with open_host(home, role="server") as host, reach(host.api, ServerOptions(home=home)):
+        async with open_host(home, role="server") as host, serve_host(host.api, ServerOptions(home=home)):
             yield host.api, RemoteHost(lambda: read_address(home))
     finally:
         await close_clients()
@@ -290,7 +290,7 @@ async def test_a_stream_goes_on_where_it_was_when_the_server_comes_back(home: Pa
     try:
         async with open_host(home, role="server") as host:
             seen: list[FeedEvent] = []
-            async with reach(host.api, ServerOptions(home=home)):
+            async with serve_host(host.api, ServerOptions(home=home)):
                 made = await remote.conversations.create(ME, NewConversation())
                 following = await ask(remote, made.id, model)
                 events = following.events()
@@ -298,7 +298,7 @@ async def test_a_stream_goes_on_where_it_was_when_the_server_comes_back(home: Pa
                     while not any(b'"response"' in event.json for event in seen):
                         seen.append((await anext(events))[0])
             # Another server on another port with another token, for the same core.
-            async with reach(host.api, ServerOptions(home=home)), asyncio.timeout(PATIENCE):
+            async with serve_host(host.api, ServerOptions(home=home)), asyncio.timeout(PATIENCE):
                 seen += [sent async for sent, _ in events]
             numbers = [event.seq for event in seen if event.seq]
             assert numbers == list(range(1, len(numbers) + 1))
@@ -312,7 +312,7 @@ async def test_a_server_that_stays_away_is_one_sentence(home: Path, monkeypatch:
     remote = RemoteHost(lambda: read_address(home))
     try:
         async with open_host(home, role="server") as host:
-            async with reach(host.api, ServerOptions(home=home)):
+            async with serve_host(host.api, ServerOptions(home=home)):
                 made = await remote.conversations.create(ME, NewConversation())
                 feed = await remote.conversations.events(ME, made.id, 0)
                 assert await anext(feed) is not None
@@ -389,7 +389,7 @@ async def test_a_running_server_is_found_and_a_held_folder_is_waited_for(
         assert "`fg`" in held.value.fix
         monkeypatch.setattr(limits, "FOLDER_PATIENCE", PATIENCE)
         waiting = asyncio.ensure_future(_connected_kind(home))
-        async with reach(host.api, ServerOptions(home=home)), asyncio.timeout(PATIENCE):
+        async with serve_host(host.api, ServerOptions(home=home)), asyncio.timeout(PATIENCE):
             assert await waiting is RemoteHost
 
 

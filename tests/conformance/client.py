@@ -24,7 +24,7 @@ from pilothouse.mcp.servers.quarantine import reasons
 from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask
-from tests.support.signing_in import Attended, Guest, Memory, Person
+from tests.support.sign_ins import Attended, Guest, Memory, Person
 
 SCENARIO = os.environ.get("MCP_CONFORMANCE_SCENARIO", "initialize")
 CONTEXT: JsonObject = msgspec.json.decode(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")

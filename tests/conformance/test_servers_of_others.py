@@ -20,8 +20,8 @@ from pilothouse.mcp.servers.quarantine import reasons
 from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import ServerInput
 from tests.support import real_servers
-from tests.support.listener import listening
-from tests.support.mcp_hosting import hosting, text
+from tests.support.mcp_hosting import open_mcp_host, text
+from tests.support.tiny_http import site
 
 MODERN = "2026-07-28"
 
@@ -156,7 +156,7 @@ async def test_a_server_over_standard_input_is_understood(name: str, folder: Pat
 
 async def test_the_server_that_fetches_gets_what_is_on_this_machine(folder: Path) -> None:
     async with (
-        listening({"/page": (200, b"<html><body><p>a page of ours</p></body></html>")}) as page,
+        site({"/page": (200, b"<html><body><p>a page of ours</p></body></html>")}) as page,
         connected(Stdio(Launch(argv=real_servers.fetch()))) as session,
     ):
         assert session.facts.protocol_version == MODERN
@@ -183,7 +183,7 @@ async def test_the_filesystem_server_works_in_the_conversations_folder_while_no_
     one.mkdir()
     two.mkdir()
     command, *args = real_servers.filesystem(tmp_path)
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         await hosted.add(ServerInput(name="Files", command=command, args=tuple(args)))
         await hosted.tools_when_known("files.list_allowed_directories")
 

@@ -76,6 +76,16 @@ def test_every_scenario_of_signing_in_is_tried_or_decided_otherwise() -> None:
 
 
 @pytest.mark.case("AUT-16")
+@pytest.mark.sampled(
+    always=(
+        "auth/authorization-server-migration",
+        "auth/basic-cimd",
+        "auth/iss-wrong-issuer",
+        "auth/scope-step-up",
+        "auth/2025-03-26-oauth-metadata-backcompat",
+        "auth/client-credentials-basic",
+    )
+)
 @pytest.mark.parametrize("scenario", [*SCENARIOS, *OLDER, *EXTENSIONS])
 def test_signing_in_with_the_whole_product_passes(scenario: str, tmp_path: Path) -> None:
     program = f"{sys.executable} {HERE / 'wired_client.py'}"

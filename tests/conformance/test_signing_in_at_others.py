@@ -13,9 +13,9 @@ from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.servers import ServerInput, ToolTry
 from pilothouse.types.sign_ins import SignInAnswer, SignInStart
 from pilothouse.wiring import OpenHost, open_host
-from tests.support.fake_issuer import Issuer, serving
-from tests.support.following import Follower
-from tests.support.real_servers import wanting_sign_in
+from tests.conformance.form_browser import Follower
+from tests.conformance.programs import start_sign_in_server
+from tests.support.fake_issuer import Issuer
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -88,7 +88,7 @@ async def person(home: Path, origin: str) -> AsyncIterator[Person]:
 @pytest.mark.case("AUT-16", "AUT-23", "OAUTH-13")
 @pytest.mark.parametrize("kind", ["sdk", "fastmcp"])
 async def test_a_server_of_anothers_oauth_is_signed_in_to_used_renewed_and_left(home: Path, kind: str) -> None:
-    with wanting_sign_in("sdk" if kind == "sdk" else "fastmcp") as origin:
+    with start_sign_in_server("sdk" if kind == "sdk" else "fastmcp") as origin:
         async with person(home, origin) as ada:
             await ada.add()
             await ada.sign_in()
@@ -107,13 +107,13 @@ async def test_a_server_of_anothers_oauth_is_signed_in_to_used_renewed_and_left(
 @pytest.mark.case("AUT-16")
 async def test_a_proxy_of_fastmcp_with_a_consent_page_of_its_own_leads_through_to_the_issuer_behind(home: Path) -> None:
     upstream = Issuer()
-    async with serving(upstream):
+    async with upstream:
         upstream.gives_refresh = True
-        with wanting_sign_in("fastmcp", upstream.url) as origin:
+        with start_sign_in_server("fastmcp", upstream.url) as origin:
             async with person(home, origin) as ada:
                 await ada.add()
                 await ada.sign_in()
                 assert [url.partition("?")[0] for url in ada.browser.agreed_at] == [f"{origin}/consent"]
-                assert upstream.requests("/authorize")
+                assert upstream.requests_to("/authorize")
                 await ada.renewed()
                 await ada.sign_out()

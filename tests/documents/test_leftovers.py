@@ -10,7 +10,7 @@ from pathlib import Path
 from pilothouse.documents.leftovers import sweep
 from pilothouse.types import limits
 from pilothouse.types.host_documents import Where
-from tests.support.chatting import ME, chatting
+from tests.support.chats import ME, open_chat
 
 
 def _left(folder: Path, name: str, age: float) -> Path:
@@ -34,7 +34,7 @@ async def test_leftovers_go_when_a_document_is_added(home: Path) -> None:
     async def content() -> AsyncIterator[bytes]:
         yield b"Some words."
 
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         old = _left(home / "cache" / "documents", "new-old", limits.DOCUMENT_PASSING_SECONDS + 60)
         await chat.api.documents.upload(ME, content(), "x.txt", Where(scope="everywhere"))
         assert not old.exists()
@@ -42,5 +42,5 @@ async def test_leftovers_go_when_a_document_is_added(home: Path) -> None:
 
 async def test_leftovers_go_when_a_server_starts(home: Path) -> None:
     old = _left(home / "cache" / "documents", "new-old", limits.DOCUMENT_PASSING_SECONDS + 60)
-    async with chatting(home):
+    async with open_chat(home):
         assert not old.exists()

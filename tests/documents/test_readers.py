@@ -171,6 +171,7 @@ def test_what_a_page_hides_is_left_out_and_that_is_said(tmp_path: Path, markup: 
     assert found.note == f"{hidden:,} characters that no reader of the page sees were left out."
 
 
+@pytest.mark.slow
 def test_a_very_long_line_of_large_characters_is_read(tmp_path: Path) -> None:
     found = read(tmp_path, "x.txt", "\N{BIRD}".encode() * 3_000_000)
     assert lines_of(found.passages) == {(None, 1): "\N{BIRD}" * 3_000_000}

@@ -1,15 +1,38 @@
-"""How long and by which seed the faults of this folder come at random."""
+"""How long and by which seed the faults of this folder come at random.
+
+`scripts/test` takes a short sample of each simulation, by another seed each time; with TEST_LONG=1 each has its
+minutes. FAULTS_SEED repeats one, and FAULTS_SECONDS says how long all of them together may take.
+"""
 
 from __future__ import annotations
 
 import os
+import random
+from collections.abc import Sequence
+from typing import TypeVar
 
-SEED = int(os.environ.get("FAULTS_SEED", "7"))
+Case = TypeVar("Case")
+
+LONG = os.environ.get("TEST_LONG", "") not in ("", "0")
+SEED = int(os.environ.get("FAULTS_SEED") or random.SystemRandom().randrange(10**6))
 # All simulations together; each takes its share.
-SECONDS = float(os.environ.get("FAULTS_SECONDS", "120"))
+SECONDS = float(os.environ.get("FAULTS_SECONDS") or (120 if LONG else 15))
+# What only something that hangs exceeds, however much there is to do.
+AMPLE = 120.0 + SECONDS
+# Whether that is long enough for chance to have brought every kind of fault.
+ALL_KINDS = SECONDS >= 60
 
 
 def seeded(share: float) -> float:
     """Say by which seed a simulation runs, and return how long it may take."""
     print(f"FAULTS_SEED={SEED} FAULTS_SECONDS={SECONDS:g}")
     return SECONDS * share
+
+
+def some(cases: Sequence[Case], count: int, name: str) -> list[Case]:
+    """Return so many of these cases in their order, all of them with TEST_LONG=1; each name has a choice of its own."""
+    if LONG:
+        return list(cases)
+    print(f"FAULTS_SEED={SEED}")
+    places = random.Random(f"{SEED} {name}").sample(range(len(cases)), min(count, len(cases)))
+    return [cases[place] for place in sorted(places)]

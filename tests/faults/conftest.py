@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from tests.support import synced
+from tests.faults import unsynced_disk
+from tests.support import forked
 
 # What takes many times as long as the rest: it waits for clocks, by itself or for servers to be taken for dead.
-LONGEST = ("test_mix.py", "goes_on_where_it_was[postgresql", "test_an_io_error_at_any_operation")
+LONGEST = ("test_fleet", "test_mix.py", "test_rolling_upgrade.py", "test_hanging.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,9 +29,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def synced_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library that notes what a process makes durable."""
-    library = synced.compiles(tmp_path_factory.mktemp("synced"))
+def synced_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The library that notes what a process makes durable; servers with it are forked from one that has it, too."""
+    library = unsynced_disk.compile_library(tmp_path_factory.mktemp("synced"))
     if library is None:
-        pytest.fail(synced.MISSING, pytrace=False)
-    return library
+        pytest.fail(unsynced_disk.MISSING, pytrace=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LD_PRELOAD", str(library))
+        forked.prepare()
+    yield library
+    forked.end()

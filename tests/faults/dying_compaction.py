@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from pilothouse.types.api import CompactionWish
-from tests.support.chatting import ME, chatting
+from tests.support.chats import ME, open_chat
 from tests.support.waiting import eventually
 
 SUMMARY = "They agreed on port 8123."
@@ -22,7 +22,7 @@ HELD = {"match": "Person: ", "steps": [{"wait": 60, "until": "/nowhere"}, SUMMAR
 
 
 async def main(home: Path) -> None:
-    async with chatting(home, [HELD, "Port 8123, then."]) as chat:
+    async with open_chat(home, [HELD, "Port 8123, then."]) as chat:
         await chat.say("Which port?")
         asked = await chat.api.runs.compact(ME, chat.id, CompactionWish(keep="the port"))
         behind = await chat.send("Which was it?")

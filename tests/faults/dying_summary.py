@@ -13,16 +13,16 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.support.summing_up import SUMMARY, looking, script, summing_up, until_summing_up
+from tests.support.summary_chats import SUMMARY, look_tool, open_summary_chat, summary_turns, wait_for_summary
 
 HELD = {"text": SUMMARY, "pieces": 4, "every": 60, "until": "/nowhere"}
 
 
 async def main(home: Path, calls: Path) -> None:
-    async with summing_up(home, script(HELD), looking(calls=calls)) as chat:
+    async with open_summary_chat(home, summary_turns(HELD), look_tool(calls=calls)) as chat:
         sent = await chat.send()
         print(chat.id, sent.run_id, flush=True)
-        await until_summing_up(chat, SUMMARY[:4])
+        await wait_for_summary(chat, SUMMARY[:4])
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from pilothouse.tools.files import restoring, steps
 from pilothouse.tools.snapshots import mirror
 from tests.behaviour.test_command_changes import command, freely, unasked
-from tests.support.chatting import ME, chatting
+from tests.support.chats import ME, open_chat
 
 
 def die_at(owner: Any, name: str, count: int) -> None:
@@ -40,7 +40,7 @@ async def main(point: str, home: Path, work: Path, text: str) -> None:
         die_at(mirror, "read", 2)
     elif point == "aside":
         die_at(steps.RemoveFile, "take", 1)
-    async with chatting(home, [command(text), "Done."], settings=unasked(work)) as chat:
+    async with open_chat(home, [command(text), "Done."], settings=unasked(work)) as chat:
         await freely(chat)
         sent = await chat.send()
         print(chat.id, sent.run_id, flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import time
@@ -15,12 +16,16 @@ import httpx2
 import psycopg
 
 from pilothouse.store import packing, rows
-from tests.faults.serving import TOKEN, Server
-from tests.support.databases import connected
+from pilothouse.types import limits
+from tests.faults import chance
+from tests.support.databases import open_transaction
+from tests.support.servers import TOKEN, Server
 from tests.support.waiting import until
 
-# What the issue of a dead process may take: its runs go on elsewhere by then.
-TAKEN_OVER_WITHIN = 15.0
+# The runs of a dead process go on elsewhere by the time that the others have said so often that they live, which is
+# 15 s with TEST_LONG=1. Beside other tests it takes a few times as long: when one is taken for dead is counted by a
+# clock of its own in tests/queue/test_liveness.py.
+TAKEN_OVER_WITHIN = int(15.0 / limits.LEASE_RENEW) * (1 if chance.LONG else 4)
 # So many messages are sent at once.
 SENDERS = 8
 BEGUN_WITHIN = 60.0
@@ -41,11 +46,21 @@ class Kept:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._connection: psycopg.Connection[Any] | None = None
 
     def ask(self, statement: str, *values: object) -> list[Any]:
-        """Return the rows of a statement."""
-        with psycopg.connect(self._url, autocommit=True) as connection:
-            return list(connection.execute(statement.encode(), values).fetchall())
+        """Return the rows of a statement; on a new connection where a fault ended the one before."""
+        if self._connection is not None:
+            with contextlib.suppress(psycopg.OperationalError):
+                return list(self._connection.execute(statement.encode(), values).fetchall())
+        self.close()
+        self._connection = psycopg.connect(self._url, autocommit=True)
+        return list(self._connection.execute(statement.encode(), values).fetchall())
+
+    def close(self) -> None:
+        """End its connection."""
+        if self._connection is not None:
+            self._connection.close()
 
     def one(self, statement: str, *values: object) -> Any:
         """Return the first value of the first row."""
@@ -70,7 +85,7 @@ class Kept:
     def run_events(self) -> list[dict[str, Any]]:
         """Return what was said of all runs, with the moment of each; packed or not."""
         ids = [conversation for (conversation,) in self.ask("SELECT id FROM conversations")]
-        with connected(self._url) as connection:
+        with open_transaction(self._url) as connection:
             found = [event for one in ids for event in packing.events_after(connection, one, -1)]
         return [json.loads(event.body) for event in found if event.kind == "run.updated"]
 
@@ -85,9 +100,35 @@ class Kept:
                 moments.setdefault(run["id"], []).append(event["at"])
         return moments
 
+    def signs(self) -> dict[str, float]:
+        """Return when each process last said that it lives."""
+        return dict(self.ask("SELECT id, seen_at FROM processes WHERE id <> 'ready'"))
+
+    def quiet_workers(self, seconds: float) -> int:
+        """Return how many processes that take from the queue have told it nothing for so long."""
+        quiet = "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat < now() - make_interval(secs => %s)"
+        return int(self.one(quiet, seconds))
+
     def jobs(self, status: str) -> int:
         """Return how many jobs of the queue have this status."""
         return int(self.one("SELECT count(*) FROM procrastinate_jobs WHERE status = %s", status))
+
+
+class Signs:
+    """Counts how often processes say that they live, from now on: all but one."""
+
+    def __init__(self, kept: Kept, but: str) -> None:
+        self._kept = kept
+        self._last = {process: seen for process, seen in kept.signs().items() if process != but}
+        self._counts = dict.fromkeys(self._last, 0)
+
+    def fewest(self) -> int:
+        """Look who has said so since the last look; return how often that one did who did so least."""
+        for process, seen in self._kept.signs().items():
+            if process in self._last and self._last[process] != seen:
+                self._counts[process] += 1
+                self._last[process] = seen
+        return min(self._counts.values())
 
 
 def is_of(server: Server, process: str) -> bool:
@@ -113,11 +154,13 @@ def lasts(seconds: float) -> None:
 class Fleet:
     """Processes with a data folder each, and a script that all of them can read."""
 
-    def __init__(self, folder: Path, url: str, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, url: str, stack: ExitStack, limits: Mapping[str, float]) -> None:
         self.folder = folder
         self._stack = stack
+        self._limits = limits
         self.url = url
         self.kept = Kept(url)
+        stack.callback(self.kept.close)
 
     def begin(self, name: str, role: str, *more: str, url: str | None = None, mine: bool = False) -> Server:
         """Start a process by this name, with a tool whose effects are counted if it is to have one; it ends with us."""
@@ -125,7 +168,9 @@ class Fleet:
         folder.mkdir(exist_ok=True)
         arguments = ("--role", role, *more)
         dying = ("before", NEVER) if mine else None
-        server = Server(folder / "home", database_url=url or self.url, arguments=arguments, dying=dying)
+        server = Server(
+            folder / "home", database_url=url or self.url, arguments=arguments, dying=dying, limits=self._limits
+        )
         self._stack.callback(self._end, server)
         return server
 
@@ -159,10 +204,10 @@ def answer(pieces: int) -> str:
 
 
 @contextmanager
-def fleet(folder: Path, url: str) -> Iterator[Fleet]:
-    """Have processes on a database; all of them end with the block."""
+def fleet(folder: Path, url: str, **limits: float) -> Iterator[Fleet]:
+    """Have processes on a database, with other limits than the product's where some are given; they end with us."""
     with ExitStack() as stack:
-        yield Fleet(folder, url, stack)
+        yield Fleet(folder, url, stack, limits)
 
 
 class Sent(NamedTuple):
@@ -267,11 +312,13 @@ def wait_until_held(kept: Kept, server: Server, most: int, within: float = BEGUN
     return kept.held_by(server)
 
 
-def seconds_to_leave(kept: Kept, runs: Collection[str], process: str, since: float, within: float) -> float:
-    """Wait until none of these runs is held by a process any more; return how long that took."""
+def signs_until_left(kept: Kept, runs: Collection[str], process: str, within: float) -> int:
+    """Wait until none of these runs is held by a process any more; return how many signs of life the others gave."""
+    signs = Signs(kept, but=process)
 
     def left() -> bool:
+        signs.fewest()
         return not [held for held in kept.held() if held.run in runs and held.process == process]
 
     until(left, f"the {len(runs)} runs of {process} to be taken over", within)
-    return time.monotonic() - since
+    return signs.fewest()

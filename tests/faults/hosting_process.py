@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 from pilothouse.types.host import LOCAL_OWNER as ME
-from tests.support.mcp_hosting import hosting
+from tests.support.mcp_hosting import open_mcp_host
 
 
 async def main(home: Path) -> None:
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         for server in list((await hosted.admin.list(ME)).servers):
             tested = await hosted.admin.test(ME, server.id)
             view = await hosted.view(server.id)

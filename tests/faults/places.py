@@ -16,9 +16,9 @@ from typing import Any, Protocol
 from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import ServerInput, ServerView, ToolTimes
 from tests.support.mcp_gateway import Brain, FaultProxy, OldGateway, Socket, Streamable
+from tests.support.mcp_servers import SCRIPTED
 from tests.support.tiny_http import Answer, TinyHttp
 
-SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 # No call of the simulation takes longer than this.
 TIMES = ToolTimes(total=3.0)
 TEXT: JsonObject = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,13 +15,15 @@ from pathlib import Path
 import pytest
 
 from pilothouse.wiring.backups import back_up
-from tests.faults.serving import Server, serving
-from tests.support.chatting import chatting
+from tests.support import forked
+from tests.support.chats import open_chat
 from tests.support.commands import pilothouse
+from tests.support.servers import Server
 from tests.support.waiting import until
 
-ROOT = Path(__file__).parents[2]
 WRITERS = 3
+# What only something that hangs exceeds: each of these dies and is looked at a dozen times.
+AMPLE = 300.0
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -75,7 +75,7 @@ def environ(url: str | None) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(AMPLE + 60)
 def test_a_backup_beside_a_server_that_writes_holds_all_that_was_accepted_before(
     tmp_path: Path, urls: tuple[str | None, str | None]
 ) -> None:
@@ -83,7 +83,7 @@ def test_a_backup_beside_a_server_that_writes_holds_all_that_was_accepted_before
     script = tmp_path / "script.yaml"
     script.write_text("- [Some words of an answer.]\n")
     home.mkdir()
-    with serving(home, database_url=urls[0]) as server:
+    with Server(home, database_url=urls[0]) as server:
         writing = Writing(server, script)
         with writing.going_on():
             until(lambda: len(writing.accepted) > 9, "some messages")
@@ -98,7 +98,7 @@ def test_a_backup_beside_a_server_that_writes_holds_all_that_was_accepted_before
     back = pilothouse(other, "restore", str(file), "--json", **environ(urls[1]))
     assert back.code == 0, back.err
     assert json.loads(back.out)["unsound"] == []
-    with serving(other, database_url=urls[1]) as server:
+    with Server(other, database_url=urls[1]) as server:
         there = {
             (conversation, item["id"])
             for conversation in {one for one, _ in before}
@@ -107,7 +107,7 @@ def test_a_backup_beside_a_server_that_writes_holds_all_that_was_accepted_before
         lost = [one for one in before if one not in there]
         assert not lost, f"{len(lost)} of {len(before)} are not in the copy"
         # What was at work or waited goes on where the copy ends.
-        until(lambda: not active(server), "every run to end", 60.0)
+        until(lambda: not active(server), "every run to end", AMPLE)
         assert all(check["sound"] for check in server.get("/api/audit")["checks"])
     print(f"accepted before {len(before)}, while it was made {after - len(before)}, in the copy {made.out.strip()}")
 
@@ -118,19 +118,19 @@ def active(server: Server) -> list[str]:
 
 
 async def a_home(home: Path, text: str) -> None:
-    async with chatting(home, ["Yes."]) as chat:
+    async with open_chat(home, ["Yes."]) as chat:
         await chat.say(text)
 
 
 def died_at_each_step(what: str, home: Path, file: Path) -> list[dict[str, object]]:
-    command = [sys.executable, "-m", "tests.faults.dying_copies", what, str(home), str(file)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=100, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    module = ["tests.faults.dying_copies", what, str(home), str(file)]
+    code, out, said = forked.run(module, b"", env=os.environ, timeout=AMPLE)
+    assert code == 0, said.decode()
+    return [json.loads(line) for line in out.splitlines()]
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(AMPLE + 60)
 async def test_a_restore_that_is_killed_leaves_the_old_data_or_the_new_and_never_loses_the_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,22 +147,20 @@ async def test_a_restore_that_is_killed_leaves_the_old_data_or_the_new_and_never
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(AMPLE + 60)
 async def test_a_restore_into_postgresql_that_is_killed_leaves_the_old_data_and_the_next_one_ends_it(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await a_home(tmp_path / "new", "New words")
     monkeypatch.setenv("PILOTHOUSE_HOME", str(tmp_path / "new"))
     file = Path((await asyncio.to_thread(back_up, tmp_path / "copy.jsonl.gz", replace=False)).file)
-    async with chatting(tmp_path / "old", ["Yes."], database_url=postgres_url) as chat:
+    async with open_chat(tmp_path / "old", ["Yes."], database_url=postgres_url) as chat:
         await chat.say("Old words")
     environment = {**os.environ, "PILOTHOUSE_HOME": str(tmp_path / "old"), "PILOTHOUSE_DATABASE_URL": postgres_url}
-    command = [sys.executable, "-m", "tests.faults.dying_restore", str(file)]
-    done = await asyncio.to_thread(
-        subprocess.run, command, cwd=ROOT, env=environment, capture_output=True, timeout=100, check=False
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    ends = [json.loads(line) for line in done.stdout.splitlines()]
+    module = ["tests.faults.dying_restore", str(file)]
+    code, out, said = await asyncio.to_thread(forked.run, module, b"", env=environment, timeout=AMPLE)
+    assert code == 0, said.decode()
+    ends = [json.loads(line) for line in out.splitlines()]
     assert len(ends) > 5
     for end in ends:
         assert end["titles"] in (["Old words"], ["New words"])
@@ -175,7 +173,7 @@ async def test_a_restore_into_postgresql_that_is_killed_leaves_the_old_data_and_
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(AMPLE + 60)
 async def test_a_backup_that_is_killed_leaves_no_half_file_under_its_name(tmp_path: Path) -> None:
     await a_home(tmp_path / "home", "Words")
     ends = await asyncio.to_thread(died_at_each_step, "backup", tmp_path / "home", tmp_path / "none")

@@ -15,19 +15,19 @@ from pilothouse.types.branch_views import BranchChoice, Retry
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.feed import Guard
-from tests.support.branching import all_items, refused
-from tests.support.chatting import ME, PATIENCE, Chat, chatting, rest
-from tests.support.databases import Pages
-from tests.support.folding import Folded
+from tests.support.branch_chats import all_items, refusal_of
+from tests.support.chats import ME, PATIENCE, Chat, open_chat, wait_for_runs
+from tests.support.databases import PageLimit
+from tests.support.feed_reader import FeedReader
 from tests.support.records import an_item
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def chat(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Chat]:
     url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
-    async with chatting(home, ["One.", "Two.", "Three."], database_url=url) as chat:
+    async with open_chat(home, ["One.", "Two.", "Three."], database_url=url) as chat:
         yield chat
-        await rest(chat)
+        await wait_for_runs(chat)
 
 
 async def make_branches(chat: Chat) -> None:
@@ -50,7 +50,7 @@ def models(chat: Chat) -> tuple[str, ...]:
 
 
 async def test_a_reader_who_comes_back_after_every_event_has_all_branches_and_no_gap(chat: Chat) -> None:
-    folded, numbers = Folded(), list[int]()
+    folded, numbers = FeedReader(), list[int]()
     done = asyncio.create_task(make_branches(chat))
     async with asyncio.timeout(PATIENCE):
         while not done.done():
@@ -67,7 +67,7 @@ async def test_a_reader_who_comes_back_after_every_event_has_all_branches_and_no
     assert {item.branch for item in folded.list()} == {0, 1, 2, 3}
 
 
-async def _read_a_little(chat: Chat, folded: Folded, numbers: list[int]) -> None:
+async def _read_a_little(chat: Chat, folded: FeedReader, numbers: list[int]) -> None:
     """Come back, read what is new, and leave."""
     async with aclosing(await chat.api.conversations.events(ME, chat.id, folded.cursor)) as feed:
         async for batch in feed:
@@ -80,11 +80,11 @@ async def _read_a_little(chat: Chat, folded: Folded, numbers: list[int]) -> None
 
 async def test_no_half_branch_is_left_when_the_disk_is_full(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "STORE_RETRY", 0.05)
-    async with chatting(home, ["One.", "Two."]) as chat:
+    async with open_chat(home, ["One.", "Two."]) as chat:
         first = await chat.send("First")
         await chat.settled(first.run_id)
         before = (await chat.snapshot()).last_seq
-        pages = Pages(monkeypatch)
+        pages = PageLimit(monkeypatch)
         pages.fill()
         wish = Comparison(message=NewMessage(text="More " * 10_000), model_ids=models(chat))
         tries = (
@@ -92,7 +92,7 @@ async def test_no_half_branch_is_left_when_the_disk_is_full(home: Path, monkeypa
             chat.api.branches.compare(ME, chat.id, wish),
         )
         for each in tries:
-            assert (await refused(each)).code == "disk_full"
+            assert (await refusal_of(each)).code == "disk_full"
         snapshot = await chat.snapshot()
         assert (snapshot.last_seq, snapshot.branches, snapshot.branch) == (before, (), 0)
         pages.free()

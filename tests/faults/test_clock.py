@@ -11,7 +11,7 @@ import pytest
 from pilothouse.types import limits
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.waiting import eventually
 
 DAY = 86_400.0
@@ -35,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.mark.case("F-48")
 async def test_items_stay_in_order_and_sessions_alive_when_the_clock_jumps(home: Path, clock: Clock) -> None:
-    async with chatting(home, ["Fine."]) as chat:
+    async with open_chat(home, ["Fine."]) as chat:
         session = await chat.api.sessions.create(ME)
         for number, shift in enumerate((0.0, DAY, -DAY, -DAY - 1, DAY + 3600)):
             clock.shift = shift
@@ -50,7 +50,7 @@ async def test_items_stay_in_order_and_sessions_alive_when_the_clock_jumps(home:
 async def test_messages_are_answered_in_the_order_they_came_even_if_the_clock_went_back(
     home: Path, clock: Clock
 ) -> None:
-    async with chatting(home, [SLOW, ["Next."]]) as chat:
+    async with open_chat(home, [SLOW, ["Next."]]) as chat:
         first = await chat.send("first")
         await chat.until_streaming("one")
         second = await chat.send("second")
@@ -66,19 +66,19 @@ async def test_messages_are_answered_in_the_order_they_came_even_if_the_clock_we
 async def test_what_was_accepted_before_the_clock_went_back_is_still_answered_after_a_restart(
     home: Path, clock: Clock
 ) -> None:
-    async with chatting(home, [SLOW, ["Next."]], at_rest=False) as chat:
+    async with open_chat(home, [SLOW, ["Next."]], at_rest=False) as chat:
         await chat.send("first")
         await chat.until_streaming("one")
         queued = await chat.send("second")
     clock.shift = -DAY
-    async with chatting(home) as again:
+    async with open_chat(home) as again:
         before = Chat(again.host, chat.id, chat.script)
         assert (await before.settled(queued.run_id)).status == "completed"
 
 
 @pytest.mark.case("F-48")
 async def test_a_countdown_does_not_stretch_when_the_clock_goes_back(home: Path, clock: Clock) -> None:
-    async with chatting(home, [[{"fault": 429, "retryAfter": 0.3, "times": 1}, "Here."]]) as chat:
+    async with open_chat(home, [[{"fault": 429, "retryAfter": 0.3, "times": 1}, "Here."]]) as chat:
         sent = await chat.send()
         await eventually(lambda: chat.items("notice"), "the notice")
         clock.shift = -DAY
@@ -93,7 +93,7 @@ async def test_a_living_process_is_not_taken_for_dead_when_the_clock_jumps(
     monkeypatch.setattr(limits, "LEASE_DEAD", 1.0)
     words = [{"text": " ".join(f"w{number}" for number in range(60)), "pieces": 6, "every": 0.05}]
     async with (
-        chatting(home, [words], database_url=postgres_url) as chat,
+        open_chat(home, [words], database_url=postgres_url) as chat,
         open_host(home.parent / "other", postgres_url, role="server"),
     ):
         sent = await chat.send()

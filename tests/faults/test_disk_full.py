@@ -17,13 +17,13 @@ from pilothouse.types.api import NoticeFrame
 from pilothouse.types.errors import PilothouseError
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
-from tests.faults.serving import serving
 from tests.support import invariants
-from tests.support.chatting import ME, PATIENCE, Chat, chatting
-from tests.support.databases import Pages
-from tests.support.small_disks import mounted_small
+from tests.support.chats import ME, PATIENCE, Chat, open_chat
+from tests.support.databases import PageLimit
+from tests.support.servers import Server
+from tests.support.small_disks import mount_small_disk
 from tests.support.waiting import until
-from tests.web.running import BEARER, TOKEN, reach
+from tests.web.servers import BEARER, TOKEN, serve_host
 
 TEXT = " ".join(f"word{number}" for number in range(4_000))
 STREAM = [[{"text": TEXT, "pieces": 200, "every": 0.01}]]
@@ -43,8 +43,8 @@ async def test_a_full_disk_pauses_the_run_and_freeing_space_lets_it_finish(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "STORE_RETRY", 0.05)
-    async with chatting(home, STREAM) as chat:
-        pages = Pages(monkeypatch)
+    async with open_chat(home, STREAM) as chat:
+        pages = PageLimit(monkeypatch)
         sent = await chat.send()
         await chat.until_streaming("word100")
         pages.fill()
@@ -52,7 +52,7 @@ async def test_a_full_disk_pauses_the_run_and_freeing_space_lets_it_finish(
         assert told.message.startswith("The disk is full, so nothing new can be saved. Everything is paused.")
         assert (await chat.api.runs.get(ME, sent.run_id)).status == "running"
         assert (await chat.texts("user_message")) == ["Hello"]
-        async with reach(chat.api, ServerOptions(token=TOKEN)) as server:
+        async with serve_host(chat.api, ServerOptions(token=TOKEN)) as server:
             path = f"/api/conversations/{chat.id}/messages"
             refused = await server.http.post(path, json={"text": "More " * 10_000}, headers=BEARER)
             assert refused.status_code == 507
@@ -78,14 +78,14 @@ async def test_a_run_that_waits_for_space_can_be_left_behind_and_is_taken_up_by_
 ) -> None:
     monkeypatch.setattr(limits, "STORE_RETRY", 0.05)
     monkeypatch.setattr(limits, "SHUTDOWN_GRACE", 0.2)
-    pages = Pages(monkeypatch)
-    async with chatting(home, STREAM, at_rest=False) as chat:
+    pages = PageLimit(monkeypatch)
+    async with open_chat(home, STREAM, at_rest=False) as chat:
         sent = await chat.send()
         await chat.until_streaming("word100")
         pages.fill()
         await notice(chat, "error")
     pages.free()
-    async with chatting(home, [["Whole."]]) as again:
+    async with open_chat(home, [["Whole."]]) as again:
         before = Chat(again.host, chat.id, chat.script)
         assert (await before.settled(sent.run_id)).status == "completed"
         assert (await before.texts("response"))[-1] == "Whole."
@@ -96,7 +96,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system with little room, where this account may make one."""
     folder = tmp_path / "small"
     folder.mkdir()
-    with mounted_small(folder, "1500k"):
+    with mount_small_disk(folder, "1500k"):
         yield folder
 
 
@@ -106,7 +106,7 @@ async def test_on_a_file_system_that_is_really_full_the_answer_waits_and_then_is
 ) -> None:
     monkeypatch.setattr(limits, "STORE_RETRY", 0.05)
     ballast = small_disk / "ballast"
-    async with chatting(small_disk / "home", STREAM) as chat:
+    async with open_chat(small_disk / "home", STREAM) as chat:
         sent = await chat.send()
         await chat.until_streaming("word100")
         await asyncio.to_thread(fill, ballast)
@@ -128,14 +128,14 @@ def test_a_server_that_starts_on_a_full_disk_shows_everything_and_goes_on_when_t
     script = tmp_path / "script.yaml"
     script.write_text("turns: [[The harbour is open.], [It still is.]]", encoding="utf-8")
     asked = {"text": "Is the harbour open?", "modelId": f"scripted:{script}"}
-    with serving(small_disk) as server:
+    with Server(small_disk) as server:
         place = f"/api/conversations/{server.post('/api/conversations', {'title': 'Ships'}, 201)['id']}"
         server.wait_for_run(server.post(f"{place}/messages", asked, 202)["runId"], "completed")
         server.process.send_signal(end)
         server.process.wait(20)
     ballast = small_disk / "ballast"
     fill(ballast)
-    with serving(small_disk) as server:
+    with Server(small_disk) as server:
         until(lambda: "Pilothouse is at" in server.log.read_text(), "the server to say where it is")
         said = server.log.read_text()
         assert said.startswith("The disk is full: everything can be read, and nothing can be kept until there is room.")
@@ -159,7 +159,7 @@ async def test_without_room_at_the_start_people_read_and_sign_in_and_are_told(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "STORE_RETRY", 0.05)
-    async with chatting(home, [["Whole."], ["Again."]]) as chat:
+    async with open_chat(home, [["Whole."], ["Again."]]) as chat:
         await chat.say("Hello")
     full = [True]
     monkeypatch.setattr(opening, "has_room", lambda _folder: False)
@@ -189,7 +189,7 @@ async def test_without_room_at_the_start_people_read_and_sign_in_and_are_told(
 async def test_a_database_of_an_earlier_version_is_not_opened_on_a_full_disk(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with chatting(home, [["Whole."]]) as chat:
+    async with open_chat(home, [["Whole."]]) as chat:
         await chat.say("Hello")
     monkeypatch.setattr(opening, "has_room", lambda _folder: False)
     monkeypatch.setattr(upgrade, "HEAD", "9000")
@@ -203,7 +203,7 @@ async def test_an_upgrade_without_room_for_its_copy_leaves_the_room_there_is_and
     small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, ballast = small_disk / "home", small_disk / "ballast"
-    async with chatting(home, [["Whole."]]) as chat:
+    async with open_chat(home, [["Whole."]]) as chat:
         await chat.say("Hello")
     with closing(sqlite3.connect(home / "pilothouse.db")) as held:
         held.execute(f"CREATE TABLE more AS SELECT zeroblob({2 * limits.ROOM_TO_WRITE}) AS more")

@@ -15,11 +15,11 @@ from pilothouse.store.opening import open_store
 from pilothouse.types import limits
 from pilothouse.types.runs import Run
 from pilothouse.wiring.host import open_host
-from tests.faults.serving import serving
+from tests.faults.scenario import begin_held, hold, let_go, write_held
 from tests.support import invariants
-from tests.support.chatting import ME, Chat, database_of
+from tests.support.chats import ME, Chat, database_of
 from tests.support.commands import pilothouse
-from tests.support.waiting import until
+from tests.support.servers import Server
 
 ANSWER = "".join(f"word{n} " for n in range(30))
 REASON = "The program ended 5 times while it worked on this, so it does not begin again by itself."
@@ -40,14 +40,11 @@ async def died_often(home: Path, run_id: str) -> None:
 @asynccontextmanager
 async def given_up(tmp_path: Path) -> AsyncIterator[tuple[Chat, str]]:
     """Open a host on a folder whose server was killed in the middle of an answer, for the last time that may be."""
-    home, script = tmp_path / "home", tmp_path / "script.yaml"
-    script.write_text(f'turns:\n  - - text: "{ANSWER}"\n      pieces: 4\n      every: 0.02\n', encoding="utf-8")
-    with serving(home) as server:
-        body = {"settings": {"modelId": f"scripted:{script}"}}
-        conversation = server.post("/api/conversations", body, 201)["id"]
-        run = server.post(f"/api/conversations/{conversation}/messages", {"text": "The first."}, 202)["runId"]
-        until(lambda: "word3" in str(server.get(f"/api/conversations/{conversation}?limit=20")), "the answer to begin")
+    home, script = tmp_path / "home", write_held(tmp_path, ANSWER)
+    with Server(home) as server:
+        conversation, run = begin_held(server, script, "The first.")
         server.kill()
+    let_go(script)
     await died_often(home, run)
     async with open_host(home, role="server") as host:
         yield Chat(host, conversation, script), run
@@ -74,11 +71,13 @@ async def test_it_waits_with_its_reason_and_holds_nobody_up(tmp_path: Path) -> N
 async def test_it_can_be_resumed_after_the_conversation_went_on_as_the_next_thing(tmp_path: Path) -> None:
     async with given_up(tmp_path) as (chat, first):
         second = await chat.say("The second.")
+        hold(chat.script)
         third = await chat.send("The third.")
         fourth = await chat.send("The fourth.")
         await chat.until_streaming("word1")
         resumed = await chat.api.runs.resume(ME, first)
         assert (resumed.status, resumed.error, resumed.recoveries) == ("queued", None, 0)
+        let_go(chat.script)
         for run_id in (third.run_id, first, fourth.run_id):
             assert (await chat.settled(run_id)).status == "completed"
         assert await _standing(chat) == [second.id, third.run_id, first, fourth.run_id]

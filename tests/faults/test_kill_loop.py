@@ -1,4 +1,7 @@
-"""The server, killed with SIGKILL at every event of a run: nothing is lost, nothing happens twice, it goes on."""
+"""The server, killed with SIGKILL at every event of a run: nothing is lost, nothing happens twice, it goes on.
+
+At some of the events, others each time; TEST_LONG=1 takes every one.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,24 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.faults import mine
+from tests.faults import chance, mine
 from tests.faults.scenario import ANSWER, TURNS, write_script
-from tests.faults.serving import Server, serving, set_resume, wait_for_death
 from tests.support import invariants
+from tests.support.servers import Server, set_resume, wait_for_death
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest) -> str | None:
     return None if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
+# What only something that hangs exceeds.
+AMPLE = 60.0
+# A run has at least so many events, and not this one.
+EVENTS = 40
+NEVER = 200
+# Of those at which the server is killed where there is no time for all.
+SOME = 2
 
 
 class Story:
@@ -38,15 +50,15 @@ class Story:
             body = {"text": "Go", "modelId": self.model, "idempotencyKey": key, "allow": ["mine.*"]}
             self.run = server.post(f"/api/conversations/{self.conversation}/messages", body, 202)["runId"]
         except httpx2.TransportError:
-            assert server.process.wait(10) != 0
+            assert server.process.wait(AMPLE) != 0
 
     def finish(self, server: Server, home: Path, *, ask: bool) -> None:
         """Let the run go on after the restart, and look at how it ended."""
         self.tell(server)
-        status = server.wait_for_run(self.run, "completed", "interrupted")
+        status = server.wait_for_run(self.run, "completed", "interrupted", within=AMPLE)
         if ask and status == "interrupted":
             server.post(f"/api/runs/{self.run}/resume")
-        server.wait_for_run(self.run, "completed")
+        server.wait_for_run(self.run, "completed", within=AMPLE)
         snapshot = server.get(f"/api/conversations/{self.conversation}?limit=200")
         self.check(snapshot["items"], mine.dug(home))
 
@@ -78,21 +90,21 @@ def test_a_server_killed_at_every_event_of_a_run_goes_on_where_it_was(
     script = write_script(tmp_path, tool="mine__dig")
     home.mkdir(mode=0o700)
     # Each database takes one of the two moments at even numbers and the other at odd ones: half the time, all numbers.
-    numbers = range(1 + ((database_url is None) ^ (when == "after")), 200, 2)[half::2]
+    numbers = range(1 + ((database_url is None) ^ (when == "after")), NEVER if chance.LONG else EVENTS, 2)[half::2]
     story: Story | None = None
     died = 0
-    for number in numbers:
+    for number in (*chance.some(numbers, SOME, f"{database_url is None} {when} {half}"), NEVER):
         ask = number % 8 < 4
         set_resume(home, database_url, "ask" if ask else "auto")
-        with serving(home, database_url=database_url, dying=(when, number)) as server:
+        with Server(home, database_url=database_url, dying=(when, number)) as server:
             if story is not None:
                 story.finish(server, home, ask=ask)
             story = Story(number, script)
             story.tell(server)
-            if not wait_for_death(server, (story.run, "completed") if story.run else None):
+            if not wait_for_death(server, (story.run, "completed") if story.run else None, AMPLE):
                 break
             died += 1
     assert story is not None
-    assert story.number > 40
-    assert died >= 10
+    assert story.number > EVENTS
+    assert died >= (10 if chance.LONG else SOME)
     invariants.check(database_url or f"sqlite:///{home / 'pilothouse.db'}")

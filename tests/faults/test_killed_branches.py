@@ -1,4 +1,7 @@
-"""The server, killed with SIGKILL at every event of making branches and of choosing one: none is lost or made twice."""
+"""The server, killed with SIGKILL at every event of making branches and of choosing one: none is lost or made twice.
+
+At some of the events, others each time; TEST_LONG=1 takes every one.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,18 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.faults.serving import Server, serving, set_resume, wait_for_death
+from tests.faults import chance
 from tests.support import invariants
+from tests.support.servers import Server, set_resume, wait_for_death
 from tests.support.waiting import until
 
+# There are at least so many events, and not this one.
+EVENTS = 45
+NEVER = 200
+# Of those at which the server is killed where there is no time for all.
+SOME = 3
+# What only something that hangs exceeds.
+AMPLE = 60.0
 # Each way of making a branch, and what is said there; the scripted model counts the answers that it is sent.
 PATHS = {
     0: ["A", "One.", "B", "Two.", "Which?", "Three."],
@@ -78,16 +89,16 @@ class Story:
                 assert status in ("queued", "running", "interrupted", "completed"), status
                 return status == "completed"
             except httpx2.TransportError:
-                wait_for_death(server, None)
+                wait_for_death(server, None, AMPLE)
                 raise Killed from None
 
-        until(ended, f"run {run_id} to end", 30)
+        until(ended, f"run {run_id} to end", AMPLE)
 
     def _post(self, server: Server, path: str, body: dict[str, Any], status: int = 200) -> Any:
         try:
             return server.post(path, body, status)
         except httpx2.TransportError:
-            wait_for_death(server, None)
+            wait_for_death(server, None, AMPLE)
             raise Killed from None
 
     def check(self, server: Server) -> None:
@@ -123,13 +134,13 @@ def test_a_server_killed_at_every_event_of_making_and_choosing_branches_loses_no
     models = scripts(tmp_path)
     home.mkdir(mode=0o700)
     # Each database takes one of the two moments at even numbers and the other at odd ones: half the time, all numbers.
-    numbers = range(1 + ((database_url is None) ^ (when == "after")), 200, 2)
+    numbers = range(1 + ((database_url is None) ^ (when == "after")), NEVER if chance.LONG else EVENTS, 2)
     story: Story | None = None
     died = 0
-    for number in numbers:
+    for number in (*chance.some(numbers, SOME, f"{database_url is None} {when}"), NEVER):
         resume = "ask" if number % 8 < 4 else "auto"
         set_resume(home, database_url, resume)
-        with serving(home, database_url=database_url, dying=(when, number)) as server:
+        with Server(home, database_url=database_url, dying=(when, number)) as server:
             if story is not None:
                 story.tell(server)
                 story.check(server)
@@ -142,6 +153,6 @@ def test_a_server_killed_at_every_event_of_making_and_choosing_branches_loses_no
                 story.check(server)
                 break
     assert story is not None
-    assert story.number > 45
-    assert died >= 20
+    assert story.number > EVENTS
+    assert died >= (20 if chance.LONG else SOME)
     invariants.check(database_url or f"sqlite:///{home / 'pilothouse.db'}")

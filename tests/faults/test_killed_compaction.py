@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pilothouse.wiring import open_host
 from tests.faults.dying_compaction import SUMMARY
-from tests.support.chatting import Chat
+from tests.support import forked
+from tests.support.chats import Chat
 
 pytestmark = pytest.mark.slow
 
 
 def killed(home: Path) -> list[str]:
     """Let a process die; return the conversation, the run that it worked on and the one behind it."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.faults.dying_compaction", home],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert ran.returncode == -signal.SIGKILL
-    return ran.stdout.split()
+    code, said, _ = forked.run(["tests.faults.dying_compaction", str(home)], b"", env=os.environ, timeout=60)
+    assert code == -signal.SIGKILL
+    return said.decode().split()
 
 
 @pytest.mark.case("CHT-01")

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pilothouse.wiring import open_host
-from tests.support.chatting import Chat
-from tests.support.summing_up import SUMMARY, script
+from tests.support import forked
+from tests.support.chats import Chat
+from tests.support.summary_chats import SUMMARY, summary_turns
 
 pytestmark = pytest.mark.slow
 
 
 def killed(home: Path, calls: Path) -> tuple[str, str]:
     """Let a process die; return the conversation and the run that it worked on."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.faults.dying_summary", home, calls],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert ran.returncode == -signal.SIGKILL
-    conversation, run = ran.stdout.split()
+    code, said, _ = forked.run(["tests.faults.dying_summary", str(home), str(calls)], b"", env=os.environ, timeout=60)
+    assert code == -signal.SIGKILL
+    conversation, run = said.decode().split()
     return conversation, run
 
 
@@ -36,7 +30,7 @@ async def test_whoever_goes_on_sums_up_what_was_kept_and_calls_nothing_again(hom
     calls = home.parent / "calls"
     conversation, run = killed(home, calls)
     file = home.parent / "script.json"
-    file.write_text(json.dumps({"turns": script(SUMMARY)}))
+    file.write_text(json.dumps({"turns": summary_turns(SUMMARY)}))
     async with open_host(home, role="server") as host:
         chat = Chat(host, conversation, file)
         assert (await chat.settled(run)).status == "completed"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +13,8 @@ import pytest
 from pilothouse.wiring import open_host
 from tests.behaviour.test_command_changes import state
 from tests.behaviour.test_set_aside import TASKS
-from tests.support.chatting import ME, Chat
+from tests.support import forked
+from tests.support.chats import ME, Chat
 
 pytestmark = pytest.mark.slow
 DOES = "rm a.txt link; mv src lib; mkdir new; echo n > new/n; echo more >> b.txt; chmod 700 run.sh; ln -s b.txt other"
@@ -33,15 +32,11 @@ def work(tmp_path: Path) -> Path:
 
 def killed(point: str, home: Path, work: Path, text: str) -> tuple[str, str]:
     """Let a process die; return the conversation and the run that it worked on."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.faults.dying_undo", point, home, work, text],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-        timeout=60,
+    code, said, _ = forked.run(
+        ["tests.faults.dying_undo", point, str(home), str(work), text], b"", env=os.environ, timeout=60
     )
-    assert ran.returncode == -signal.SIGKILL
-    conversation, run = ran.stdout.split()
+    assert code == -signal.SIGKILL
+    conversation, run = said.decode().split()
     return conversation, run
 
 

@@ -26,7 +26,7 @@ from pilothouse.types.api import ModelInput, NewConversation
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.items import ItemKind
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.records import a_conversation, an_item
 from tests.support.waiting import eventually
 
@@ -84,12 +84,13 @@ async def _turns(chats: list[Chat]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 async def test_conversations_that_grow_leave_nothing_in_memory(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # What finds by meaning is loaded a while after the start, which on a slow machine is in the middle of this.
     monkeypatch.setattr(limits, "MEANING_START", 600.0)
     # What is remembered of so many runs is full before it counts.
     monkeypatch.setattr(limits, "OBSERVED_MOST", CONVERSATIONS)
-    async with chatting(home, [[{"text": ANSWER, "pieces": 400}]]) as first:
+    async with open_chat(home, [[{"text": ANSWER, "pieces": 400}]]) as first:
         settings = ConversationSettings(model_id=f"scripted:{first.script}")
         made = [
             await first.api.conversations.create(ME, NewConversation(title="Grows", settings=settings))
@@ -113,7 +114,7 @@ async def test_conversations_that_grow_leave_nothing_in_memory(home: Path, monke
 
 
 async def test_a_run_that_is_over_leaves_its_history_at_once(home: Path) -> None:
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         await chat.say()
         gc.collect()
         gc.disable()
@@ -134,7 +135,7 @@ async def test_a_run_at_work_holds_its_history_once(home: Path) -> None:
     text = sum(len(item.text) for item in items)
     del items
     await opened.close()
-    async with chatting(home, [[{"text": ANSWER, "pieces": 20, "every": 0.05}]]) as first:
+    async with open_chat(home, [[{"text": ANSWER, "pieces": 20, "every": 0.05}]]) as first:
         chat = Chat(first.host, conversation.id, first.script)
         await chat.use(ModelInput(name="s", provider="scripted", model=str(first.script), context_window=1_000_000))
         await chat.say()

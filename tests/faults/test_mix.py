@@ -23,7 +23,7 @@ from pilothouse.types.runs import ENDED, Run
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import ConsentGiven, ServerPatch, ServerView, ToolConfirmed
 from pilothouse.wiring import OpenHost, open_host
-from tests.faults.chance import SECONDS, SEED, seeded
+from tests.faults.chance import ALL_KINDS, SECONDS, SEED, seeded
 from tests.faults.places import Place, Process, places
 from tests.support import invariants
 from tests.support.waiting import eventually
@@ -45,6 +45,8 @@ LONGEST_STEP = 0.5
 LOOK_EVERY = 0.005
 # What the program may grow by while it is tormented.
 MEMORY = 300 * 1024 * 1024
+# How calls end when there is time for every kind of fault.
+EVERY_END = {"completed", "CANCELLED", "TIMEOUT", "SERVER_LOST", "SERVER_UNAVAILABLE"}
 SHORT: dict[str, Any] = {
     "LOCAL_BACKOFF": (0.05, 0.1, 0.2),
     "REMOTE_BACKOFF": (0.05, 0.1, 0.2, 0.4),
@@ -336,5 +338,5 @@ async def test_no_mix_of_faults_breaks_a_rule_and_afterwards_everything_ends(
         print(f"{len(world.runs)} runs, ends of calls {dict(ends)}, {grown >> 20} MB, step {world.longest_step:.3f} s")
         assert world.longest_step < LONGEST_STEP
         assert grown < MEMORY
-        assert {"completed", "CANCELLED", "TIMEOUT", "SERVER_LOST", "SERVER_UNAVAILABLE"} <= ends.keys()
+        assert ends.keys() >= (EVERY_END if ALL_KINDS else {"completed"})
     invariants.check(f"sqlite:///{home / 'pilothouse.db'}")

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pilothouse.types import limits
-from tests.faults.serving import Server, serving
-from tests.support.synced import Disk
+from tests.faults.unsynced_disk import Disk
+from tests.support.servers import Server
 
 AT_ONCE = 50
 PIECES = 2_000
@@ -30,7 +30,7 @@ def disk(synced_library: Path, home: Path, tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.fixture
 def server(disk: Disk, home: Path) -> Iterator[Server]:
-    with serving(home) as server:
+    with Server(home) as server:
         yield server
 
 

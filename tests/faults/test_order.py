@@ -20,10 +20,10 @@ from pilothouse.store import schema
 from pilothouse.types import limits
 from pilothouse.wiring.host import open_host
 from tests.faults import chance
-from tests.faults.serving import Server
 from tests.support import invariants
-from tests.support.chatting import chatting, database_of
-from tests.support.databases import connected
+from tests.support.chats import database_of, open_chat
+from tests.support.databases import open_transaction
+from tests.support.servers import Server
 from tests.support.waiting import until
 
 CONVERSATIONS = max(4, round(chance.SECONDS / 30))
@@ -40,7 +40,7 @@ async def test_messages_that_wait_long_are_begun_in_order_although_every_process
     monkeypatch.setattr(limits, "LEASE_RENEW", 0.002)
     monkeypatch.setattr(limits, "LEASE_DEAD", 0.004 if processes == 1 else 2.0)
     url = postgres_url if processes > 1 else None
-    async with chatting(home, [["Yes."]], role="server", database_url=url) as chat, AsyncExitStack() as others:
+    async with open_chat(home, [["Yes."]], role="server", database_url=url) as chat, AsyncExitStack() as others:
         for number in range(processes - 1):
             await others.enter_async_context(open_host(home.parent / f"other{number}", url, role="server"))
         sent = [await chat.send(f"message {number}") for number in range(24)]
@@ -79,7 +79,7 @@ class Pile:
 
 
 def _runs(url: str) -> list[tuple[str, str]]:
-    with connected(url) as connection:
+    with open_transaction(url) as connection:
         return [(row.id, row.status) for row in connection.execute(sa.select(schema.runs.c.id, schema.runs.c.status))]
 
 
@@ -99,7 +99,7 @@ def _answered_at_least(url: str, enough: int) -> bool:
     return _answered(url) >= min(enough, len(_runs(url)))
 
 
-@pytest.mark.timeout(240 + chance.SECONDS)
+@pytest.mark.timeout(3 * chance.AMPLE)
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_pile_of_messages_is_answered_in_order_although_servers_are_killed(
     tmp_path: Path, request: pytest.FixtureRequest, database: str
@@ -122,12 +122,12 @@ def test_a_pile_of_messages_is_answered_in_order_although_servers_are_killed(
             which = kill % len(servers)
             pile.fill_all(servers[which], EACH * (kill + 1) // KILLS)
             enough = _answered(kept) + dice.randrange(1, CONVERSATIONS)
-            until(partial(_answered_at_least, kept, enough), "some answers", 30)
+            until(partial(_answered_at_least, kept, enough), "some answers", chance.AMPLE)
             servers[which].kill()
             servers[which] = Server(homes[which], database_url=url)
             servers[which].wait_until_up()
         pile.fill_all(servers[0], EACH)
-        until(lambda: _answered(kept) == ALL, "everything to be answered", 60 + chance.SECONDS)
+        until(lambda: _answered(kept) == ALL, "everything to be answered", chance.AMPLE)
     finally:
         for server in servers:
             server.close()

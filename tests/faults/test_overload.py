@@ -14,10 +14,10 @@ import httpx2
 import pytest
 
 from tests.faults import chance
-from tests.faults.serving import TOKEN, Server, serving
 from tests.support import invariants
-from tests.support.chatting import database_of
+from tests.support.chats import database_of
 from tests.support.commands import Screen, pilothouse
+from tests.support.servers import TOKEN, Server
 from tests.support.waiting import until
 
 MANY = 1000 if chance.SECONDS >= 600 else 60
@@ -34,7 +34,7 @@ def _home(tmp_path: Path, at_once: int, waiting: int) -> Path:
 
 def _script(tmp_path: Path, go: Path) -> Path:
     script = tmp_path / "script.json"
-    held = ["Let me see. ", {"wait": 60.0 + chance.SECONDS, "until": str(go)}, "Done."]
+    held = ["Let me see. ", {"wait": 2 * chance.AMPLE, "until": str(go)}, "Done."]
     script.write_text(json.dumps({"turns": [held]}), encoding="utf-8")
     return script
 
@@ -51,11 +51,11 @@ def _answers(server: Server, path: str, script: Path, conversations: list[str]) 
         return list(people.map(send, conversations))
 
 
-@pytest.mark.timeout(120 + chance.SECONDS)
+@pytest.mark.timeout(3 * chance.AMPLE)
 def test_what_is_accepted_is_answered_and_what_is_not_is_told_when_to_come_again(tmp_path: Path) -> None:
     home, go = _home(tmp_path, AT_ONCE, WAITING), tmp_path / "go"
     script = _script(tmp_path, go)
-    with serving(home) as server:
+    with Server(home) as server:
         made = [server.post("/api/conversations", {"title": "One of many"}, 201)["id"] for _ in range(MANY)]
         answers = _answers(server, "/api/conversations/{}/messages", script, made)
         counts = Counter(answer.status_code for answer in answers)
@@ -70,7 +70,7 @@ def test_what_is_accepted_is_answered_and_what_is_not_is_told_when_to_come_again
         go.touch()
         runs = [answer.json()["runId"] for answer in answers if answer.status_code == 202]
         for run in runs:
-            server.wait_for_run(run, "completed", within=60 + chance.SECONDS)
+            server.wait_for_run(run, "completed", within=chance.AMPLE)
         kept = [server.get(f"/api/conversations/{one}?limit=20")["items"] for one in made]
         assert sum(bool(items) for items in kept) == len(runs), "nothing of a refused message is kept"
         again = _answers(server, "/api/conversations/{}/messages", script, made[-5:])
@@ -84,7 +84,7 @@ def test_what_is_accepted_is_answered_and_what_is_not_is_told_when_to_come_again
 def test_a_command_that_finds_no_room_says_so_and_what_to_do(tmp_path: Path) -> None:
     home, go = _home(tmp_path, 1, 1), tmp_path / "go"
     script = _script(tmp_path, go)
-    with serving(home) as server:
+    with Server(home) as server:
         made = [server.post("/api/conversations", {}, 201)["id"] for _ in range(2)]
         first = _answers(server, "/api/conversations/{}/messages", script, made[:1])[0].json()["runId"]
         until(lambda: server.run_status(first) == "running", "the slot to be taken")
@@ -105,7 +105,7 @@ def test_a_command_that_finds_no_room_says_so_and_what_to_do(tmp_path: Path) -> 
 def test_a_command_that_waits_for_a_slot_says_so(tmp_path: Path) -> None:
     home, go = _home(tmp_path, 1, 5), tmp_path / "go"
     script = _script(tmp_path, go)
-    with serving(home) as server:
+    with Server(home) as server:
         made = server.post("/api/conversations", {}, 201)["id"]
         first = _answers(server, "/api/conversations/{}/messages", script, [made])[0].json()["runId"]
         until(lambda: server.run_status(first) == "running", "the slot to be taken")

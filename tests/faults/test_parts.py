@@ -12,11 +12,11 @@ import pytest
 import sqlalchemy as sa
 
 from pilothouse.store import schema
-from tests.faults.serving import Server, serving
 from tests.support import invariants
-from tests.support.chatting import database_of
-from tests.support.databases import connected
+from tests.support.chats import database_of
+from tests.support.databases import open_transaction
 from tests.support.pictures import a_png
+from tests.support.servers import Server
 
 PICTURES = [a_png(2_000_000, number=number) for number in range(3)]
 # The event that the message is, in a conversation that has only begun.
@@ -29,7 +29,7 @@ def message(script: Path) -> dict[str, Any]:
 
 
 def rows(url: str) -> int:
-    with connected(url) as connection:
+    with open_transaction(url) as connection:
         return int(connection.execute(sa.select(sa.func.count()).select_from(schema.parts)).scalar() or 0)
 
 
@@ -46,13 +46,13 @@ def test_a_server_killed_while_it_takes_a_message_keeps_all_of_it_or_nothing(
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"turns": ["I see."]}))
     body = message(script)
-    with serving(home, database_url=url, dying=(when, MESSAGE)) as server:
+    with Server(home, database_url=url, dying=(when, MESSAGE)) as server:
         conversation = server.post("/api/conversations", {"title": f"kill {MESSAGE}"}, 201)["id"]
         with pytest.raises(httpx2.TransportError):
             server.post(f"/api/conversations/{conversation}/messages", body, 202)
         assert server.process.wait(10) != 0
     assert rows(kept_at) == (0 if when == "before" else len(PICTURES))
-    with serving(home, database_url=url) as server:
+    with Server(home, database_url=url) as server:
         accepted = server.post(f"/api/conversations/{conversation}/messages", body, 202)
         server.wait_for_run(accepted["runId"], "completed")
         _check(server, conversation)

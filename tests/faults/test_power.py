@@ -11,7 +11,7 @@ import pytest
 
 from pilothouse.types import limits
 from tests.support import invariants
-from tests.support.chatting import Chat, chatting, database_of
+from tests.support.chats import Chat, database_of, open_chat
 from tests.support.postgres import Postgres
 
 STREAM = [
@@ -37,7 +37,7 @@ async def test_a_copy_from_any_moment_opens_and_its_run_goes_on(home: Path, tmp_
     seed = random.randrange(1_000_000)
     luck = random.Random(seed)
     copies: list[Path] = []
-    async with chatting(home, STREAM) as chat:
+    async with open_chat(home, STREAM) as chat:
         sent = await chat.send()
         # Kept before the first cut, as a message that was answered with "accepted" long ago is.
         for word in ("one", "two", "four", "seven", "and", "that", "all"):
@@ -48,7 +48,7 @@ async def test_a_copy_from_any_moment_opens_and_its_run_goes_on(home: Path, tmp_
         assert (await chat.settled(sent.run_id)).status == "completed"
     for copy in copies:
         invariants.check(database_of(copy), at_rest=False)
-        async with chatting(copy, ["Whole."]) as again:
+        async with open_chat(copy, ["Whole."]) as again:
             before = Chat(again.host, chat.id, chat.script)
             if sent.run_id in {run.id for run in (await before.snapshot()).runs}:
                 assert (await before.settled(sent.run_id)).status == "completed"
@@ -61,7 +61,7 @@ async def test_a_restarted_postgresql_is_waited_for_and_the_answer_is_whole(
     monkeypatch.setattr(limits, "STORE_RETRY", 0.1)
     # The test server may forget what it confirmed; this database may not.
     postgres.execute(f'ALTER DATABASE "{postgres_url.rpartition("/")[2]}" SET synchronous_commit = on')
-    async with chatting(home, STREAM, database_url=postgres_url) as chat:
+    async with open_chat(home, STREAM, database_url=postgres_url) as chat:
         sent = await chat.send()
         await chat.until_streaming("one")
         await asyncio.to_thread(postgres.interrupt)

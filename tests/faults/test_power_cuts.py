@@ -1,7 +1,7 @@
 """The power is cut right after a promise: what was not synced is gone, and every promise is kept.
 
 Each server is killed, its folder is put back to what it had synced, and another one starts from there.
-`FAULTS_SECONDS=600` cuts it at every event of a run.
+TEST_LONG=1 cuts it at every fourteenth event of a run, `FAULTS_SECONDS=600` at every one.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import pytest
 
 from tests.faults import chance, mine
 from tests.faults.scenario import TURNS, write_script
-from tests.faults.serving import Server, serving, wait_for_death
 from tests.faults.test_kill_loop import Story
+from tests.faults.unsynced_disk import Disk
 from tests.support import invariants
-from tests.support.synced import Disk
+from tests.support.servers import Server, wait_for_death
 from tests.support.waiting import until
 
 # From the answer to the kill; nothing else can be synced meanwhile.
@@ -28,6 +28,11 @@ SLOW = 0.4
 # Of one run, when nothing is lost.
 DIGS = TURNS // 2 - 1
 EVERY = 1 if chance.SECONDS >= 600 else 14
+# The last events are not those of a run that is still at work.
+EVENTS = 200 if chance.LONG else 40
+NEVER = 1_000
+# Of the events at which it is cut where there is no time for all.
+SOME = 2
 
 
 class Place:
@@ -41,7 +46,7 @@ class Place:
     @contextmanager
     def cut_after(self) -> Iterator[Server]:
         """Start a server on a slow disk, and cut the power when the block ends."""
-        with serving(self.home) as server:
+        with Server(self.home) as server:
             self.disk.slow_down(SLOW)
             try:
                 yield server
@@ -98,7 +103,7 @@ def test_a_conversation_stays_as_it_was_last_told_to_be(place: Place) -> None:
     with place.cut_after() as server:
         assert server.get(path)["conversation"]["title"] == "Renamed"
         body_of(server, "DELETE", path)
-    with serving(place.home) as server:
+    with Server(place.home) as server:
         assert server.client.get(path).status_code == 404
         assert server.get("/api/conversations")["conversations"] == []
 
@@ -110,7 +115,7 @@ def test_an_accepted_message_is_answered_once_and_its_key_still_known(place: Pla
         path = f"/api/conversations/{server.post('/api/conversations', {}, 201)['id']}"
         accepted = server.post(f"{path}/messages", message, 202)
     place.let_go()
-    with serving(place.home) as server:
+    with Server(place.home) as server:
         assert server.post(f"{path}/messages", message, 202) == accepted
         server.wait_for_run(accepted["runId"], "completed")
         items = server.get(path)["items"]
@@ -130,7 +135,7 @@ def test_an_answer_to_a_question_is_not_asked_for_again(place: Place) -> None:
         server.wait_for_run(run, "waiting")
         (question,) = [item for item in server.get(path)["items"] if item["kind"] == "question"]
         server.post(f"/api/questions/{question['id']}/answer", {"choice": "allow"})
-    with serving(place.home) as server:
+    with Server(place.home) as server:
         server.wait_for_run(run, "completed")
         (asked,) = [item for item in server.get(path)["items"] if item["kind"] == "question"]
         assert asked["data"]["answer"]["choice"] == "allow"
@@ -152,7 +157,7 @@ def test_a_call_that_has_begun_to_work_is_known_and_not_made_again(place: Place)
         run = server.post(f"{path}/messages", message, 202)["runId"]
         until(lambda: ran.exists() and ran.read_text() == "once\n", "the command to have its effect")
     (work / "go").touch()
-    with serving(place.home) as server:
+    with Server(place.home) as server:
         server.wait_for_run(run, "completed")
         (call,) = [item for item in server.get(path)["items"] if item["kind"] == "tool_call"]
         assert call["status"] == "unknown"
@@ -167,7 +172,7 @@ def test_settings_and_secrets_are_kept_as_they_were_told_to_be(place: Place) -> 
     with place.cut_after() as server:
         assert server.get("/api/config")["resumeAfterRestart"] == "ask"
         server.post("/api/models", mine_too | {"apiKey": "sk-of-mine"}, 201)
-    with serving(place.home) as server:
+    with Server(place.home) as server:
         (model,) = [each for each in server.get("/api/models")["models"] if each["name"] == "Mine"]
         assert model["key"]["present"]
 
@@ -179,8 +184,9 @@ def test_a_power_cut_at_any_event_of_a_run_costs_no_promise_and_repeats_nothing(
     script = write_script(place.folder, tool="mine__dig")
     story: Story | None = None
     cuts = 0
-    for number in range(4 if when == "before" else 8, 200, EVERY):
-        with serving(place.home, dying=(when, number)) as server:
+    every = range(4 if when == "before" else 8, EVENTS, EVERY if chance.LONG else 1)
+    for number in (*chance.some(every, SOME, when), NEVER):
+        with Server(place.home, dying=(when, number)) as server:
             if story is not None:
                 story.finish(server, place.home, ask=False)
             story = Story(number, script)
@@ -190,6 +196,6 @@ def test_a_power_cut_at_any_event_of_a_run_costs_no_promise_and_repeats_nothing(
             break
         place.cut()
         cuts += 1
-    assert cuts >= 3
+    assert cuts >= (3 if chance.LONG else SOME)
     # Whatever became of their records, no dig happened twice.
     assert len(mine.dug(place.home)) <= (cuts + 1) * DIGS

@@ -19,7 +19,7 @@ import httpx2
 import pytest
 
 from tests.faults import chance
-from tests.support.live_server import TOKEN, LiveServer, live_server
+from tests.support.servers import TOKEN, Server
 from tests.support.waiting import until
 
 READERS = 100
@@ -30,20 +30,20 @@ LINE = "All work and no play makes for a long answer, and nobody reads it. "
 
 
 @contextlib.contextmanager
-def _client(server: LiveServer) -> Iterator[httpx2.Client]:
+def _client(server: Server) -> Iterator[httpx2.Client]:
     headers = {"authorization": f"Bearer {TOKEN}"}
     with httpx2.Client(base_url=server.url, headers=headers, trust_env=False, timeout=60) as client:
         yield client
 
 
-def _peak(server: LiveServer) -> float:
+def _peak(server: Server) -> float:
     """Return the most memory that the server has had, in MB."""
     status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="utf-8")
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
 
 
 @contextlib.contextmanager
-def _readers(server: LiveServer, ask: str, first: bytes = b"") -> Iterator[list[socket.socket]]:
+def _readers(server: Server, ask: str, first: bytes = b"") -> Iterator[list[socket.socket]]:
     """Connect many who ask for something and take next to nothing of it."""
     where = urlsplit(server.url)
     assert where.hostname is not None
@@ -84,7 +84,7 @@ def _script(tmp_path: Path, text: str) -> Path:
     return script
 
 
-def _answered(client: httpx2.Client, conversation_id: str, script: Path) -> None:
+def until_answered(client: httpx2.Client, conversation_id: str, script: Path) -> bool:
     body = {"text": "Go on.", "modelId": f"scripted:{script}"}
     run_id = client.post(f"/api/conversations/{conversation_id}/messages", json=body).json()["runId"]
 
@@ -93,7 +93,7 @@ def _answered(client: httpx2.Client, conversation_id: str, script: Path) -> None
         assert status in ("queued", "running", "completed"), status
         return bool(status == "completed")
 
-    until(ended, "the answer to stand", 60 + chance.SECONDS)
+    return until(ended, "the answer to stand", chance.AMPLE)
 
 
 def _read_on(one: socket.socket, last: int) -> tuple[list[int], str]:
@@ -127,20 +127,21 @@ def _chunks(stream: Any) -> Iterator[bytes]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3 * chance.AMPLE)
 @pytest.mark.case("F-40")
 @pytest.mark.parametrize("way", ["events", "socket"])
 def test_readers_that_never_read_hold_little_of_a_long_answer(tmp_path: Path, way: str) -> None:
     text = LINE * (MEGABYTES * 1_000_000 // len(LINE))
-    with live_server(tmp_path / "home") as server, _client(server) as client:
+    with Server(tmp_path / "home") as server, _client(server) as client:
         # What an answer of this size takes by itself is no reader's doing.
         made: Sequence[str] = [client.post("/api/conversations", json={"title": "Long"}).json()["id"] for _ in range(2)]
         script = _script(tmp_path, text)
-        _answered(client, made[0], script)
+        until_answered(client, made[0], script)
         before = _peak(server)
         ask = f"GET /api/conversations/{made[1]}/events HTTP/1.1" if way == "events" else "GET /api/ws HTTP/1.1"
         subscribe = _frame({"op": "subscribe", "conversationId": made[1], "after": 0}) if way == "socket" else b""
         with _readers(server, ask, subscribe) as crowd:
-            _answered(client, made[1], script)
+            until_answered(client, made[1], script)
             grown = _peak(server) - before
             print(f"{READERS} readers by {way}, {MEGABYTES} MB: {before:.0f} MB without them, {grown:.0f} MB more")
             if way == "events":

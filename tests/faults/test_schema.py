@@ -7,8 +7,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,9 @@ import sqlalchemy as sa
 from pilothouse.store import upgrade
 from pilothouse.types.errors import PilothouseError
 from pilothouse.wiring import open_host
-from tests.support.chatting import ME, chatting
-from tests.support.databases import connected
+from tests.support import forked
+from tests.support.chats import ME, open_chat
+from tests.support.databases import open_transaction
 
 ROOT = Path(__file__).parents[2]
 NEXT = '''
@@ -41,21 +40,11 @@ def upgrade():
     {then}
     op.execute("UPDATE conversations SET colour = 'blue'")
 '''
-OPEN = """
-import asyncio, sys
-from pathlib import Path
-from pilothouse.store import upgrade
-from pilothouse.store.opening import open_store
-upgrade.KNOWN += ("9000",)
-upgrade.HEAD, upgrade.MIGRATIONS = "9000", Path(sys.argv[2])
-store = open_store(Path(sys.argv[1]), None, lambda *_: None)
-asyncio.run(store.close())
-"""
 
 
 async def a_home(home: Path, *turns: Any) -> str:
     """Make a data folder with a conversation in it and return its id."""
-    async with chatting(home, [*turns, "Kept."]) as chat:
+    async with open_chat(home, [*turns, "Kept."]) as chat:
         await chat.say("Keep me")
         return chat.id
 
@@ -109,7 +98,7 @@ def extras(connection: sa.Connection) -> object:
 
 
 def shapes(url: str, make: Callable[[sa.Connection], None]) -> object:
-    with connected(url) as connection:
+    with open_transaction(url) as connection:
         make(connection)
         return shape(connection), extras(connection), upgrade.current_version(connection)
 
@@ -121,11 +110,11 @@ def test_migrating_from_nothing_gives_the_same_as_creating(tmp_path: Path) -> No
 
 
 @pytest.mark.case("F-45")
-def test_migrating_from_nothing_gives_the_same_on_postgresql(postgres_url: str) -> None:
+def test_migrating_from_nothing_gives_the_same_on_postgresql(empty_postgres_url: str) -> None:
     made = []
     for make in (upgrade.create, upgrade.migrate):
-        made.append(shapes(postgres_url, make))
-        with connected(postgres_url) as connection:
+        made.append(shapes(empty_postgres_url, make))
+        with open_transaction(empty_postgres_url) as connection:
             connection.exec_driver_sql("DROP SCHEMA public CASCADE")
             connection.exec_driver_sql("CREATE SCHEMA public")
     assert made[0] == made[1]
@@ -219,8 +208,11 @@ async def test_what_an_upgrade_that_was_killed_left_half_copied_goes_at_the_next
     assert backup.stat().st_mode & 0o777 == 0o600
 
 
-def opened(command: list[str]) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=False)
+async def opened(home: Path, migrations: Path) -> tuple[int, str]:
+    """Let a process open the folder; return its exit code and what it said."""
+    module = ["tests.faults.upgrading", str(home), str(migrations)]
+    code, _, said = await asyncio.to_thread(forked.run, module, b"", env=os.environ, timeout=60)
+    return code, said.decode()
 
 
 @pytest.mark.case("F-45")
@@ -229,15 +221,12 @@ async def test_a_migration_that_dies_half_way_leaves_the_old_schema_and_can_be_d
     home: Path, tmp_path: Path, death: str
 ) -> None:
     await a_home(home)
-    dying = migrations(tmp_path, death)
-    command = [sys.executable, "-c", OPEN, str(home), str(dying)]
-    done = await asyncio.to_thread(opened, command)
-    assert done.returncode == (-signal.SIGKILL if "kill" in death else 1), done.stderr.decode()
+    code, said = await opened(home, migrations(tmp_path, death))
+    assert code == (-signal.SIGKILL if "kill" in death else 1), said
     assert not {"colour", "colours"} & columns(home / "pilothouse.db")
     async with open_host(home) as host:
         assert (await host.api.conversations.list(ME, limit=5, cursor=None)).conversations
-    command[-1] = str(migrations(tmp_path, "pass"))
-    assert (await asyncio.to_thread(opened, command)).returncode == 0
+    assert (await opened(home, migrations(tmp_path, "pass")))[0] == 0
     assert {"colour", "colours"} <= columns(home / "pilothouse.db")
 
 

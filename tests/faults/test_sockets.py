@@ -12,10 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx2
-
-from tests.faults.test_readers import _UPGRADE, _client, _frame
-from tests.support.live_server import TOKEN, LiveServer, live_server
+from tests.faults.test_readers import _UPGRADE, _client, _frame, until_answered
+from tests.support.servers import TOKEN, Server
 from tests.support.waiting import until
 
 SOCKETS = 500
@@ -26,7 +24,7 @@ _AT_ONCE = struct.pack("ii", 1, 0)
 
 
 @contextlib.contextmanager
-def _crowd(server: LiveServer, first: bytes) -> Iterator[list[tuple[socket.socket, int]]]:
+def _crowd(server: Server, first: bytes) -> Iterator[list[tuple[socket.socket, int]]]:
     """Open many WebSockets, each with the status that it was answered."""
     where = urlsplit(server.url)
     assert where.hostname is not None
@@ -44,7 +42,7 @@ def _crowd(server: LiveServer, first: bytes) -> Iterator[list[tuple[socket.socke
         yield crowd
 
 
-def _open(server: LiveServer) -> int:
+def _open(server: Server) -> int:
     """Return how many connections a server has."""
     folder = f"/proc/{server.process.pid}/fd"
     count = 0
@@ -62,18 +60,6 @@ def _leave(crowd: list[tuple[socket.socket, int]]) -> None:
         one.close()
 
 
-def _answered(client: httpx2.Client, conversation: str, script: Path) -> bool:
-    body = {"text": "Still here?", "modelId": f"scripted:{script}"}
-    run = client.post(f"/api/conversations/{conversation}/messages", json=body).json()["runId"]
-
-    def ended() -> bool:
-        status = client.get(f"/api/runs/{run}").json()["status"]
-        assert status in ("queued", "running", "completed"), status
-        return bool(status == "completed")
-
-    return until(ended, "the answer", 30)
-
-
 def _script(tmp_path: Path) -> Path:
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"turns": ["Yes."]}), encoding="utf-8")
@@ -81,13 +67,13 @@ def _script(tmp_path: Path) -> Path:
 
 
 def test_hundreds_that_watch_and_leave_without_a_word_leave_nothing_behind(tmp_path: Path) -> None:
-    with live_server(tmp_path / "home") as server, _client(server) as client:
+    with Server(tmp_path / "home") as server, _client(server) as client:
         made = client.post("/api/conversations", json={"title": "Watched"}).json()["id"]
         before = _open(server)
         with _crowd(server, _frame({"op": "subscribe", "conversationId": made, "after": 0})) as crowd:
             assert Counter(status for _, status in crowd) == {101: SOCKETS}
             assert _open(server) - before >= SOCKETS
-            assert _answered(client, made, _script(tmp_path))
+            assert until_answered(client, made, _script(tmp_path))
             for one, _ in (crowd[0], crowd[-1]):
                 seen = b""
                 while b'"status":"completed"' not in seen:
@@ -96,11 +82,11 @@ def test_hundreds_that_watch_and_leave_without_a_word_leave_nothing_behind(tmp_p
                     seen += piece
             _leave(crowd)
             until(lambda: _open(server) <= before, "their connections to end", 30)
-        assert _answered(client, made, _script(tmp_path))
+        assert until_answered(client, made, _script(tmp_path))
 
 
 def test_those_beyond_the_room_are_each_told_and_when_they_leave_there_is_room_again(tmp_path: Path) -> None:
-    with live_server(tmp_path / "home", files=(FILES, FILES)) as server, _client(server) as client:
+    with Server(tmp_path / "home", files=(FILES, FILES)) as server, _client(server) as client:
         made = client.post("/api/conversations", json={"title": "Crowded"}).json()["id"]
         before = _open(server)
         with _crowd(server, b"") as crowd:
@@ -109,7 +95,7 @@ def test_those_beyond_the_room_are_each_told_and_when_they_leave_there_is_room_a
             assert set(told) == {101, 503}
             assert 0 < told[101] < FILES
             assert _open(server) < FILES
-            assert _answered(client, made, _script(tmp_path))
+            assert until_answered(client, made, _script(tmp_path))
             _leave(crowd)
         until(lambda: _open(server) <= before, "their connections to end", 30)
         with _crowd(server, b"") as crowd:

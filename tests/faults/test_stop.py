@@ -8,14 +8,16 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.faults.serving import Server, serving, wait_for_death
+from tests.faults.scenario import let_go, write_held
 from tests.support import invariants
-from tests.support.chatting import database_of
+from tests.support.chats import database_of
 from tests.support.commands import pilothouse
+from tests.support.servers import Server, wait_for_death
 from tests.support.waiting import until
 
 ANSWER = "".join(f"word{n} " for n in range(60))
-GIVEN_BACK_WITHIN = 15.0
+# What only something that hangs exceeds.
+AMPLE = 60.0
 
 
 def _begin(server: Server, script: Path) -> tuple[str, list[str]]:
@@ -29,7 +31,7 @@ def _begin(server: Server, script: Path) -> tuple[str, list[str]]:
 
 def _finished(server: Server, conversation: str, runs: list[str], *, crashes: int = 0) -> None:
     for run in runs:
-        server.wait_for_run(run, "completed", within=30)
+        server.wait_for_run(run, "completed", within=AMPLE)
     assert sum(server.get(f"/api/runs/{run}")["recoveries"] for run in runs) == crashes
     items = server.get(f"/api/conversations/{conversation}?limit=100")["items"]
     standing = [item for item in items if item["kind"] == "response" and not item["data"].get("cutOff")]
@@ -38,17 +40,16 @@ def _finished(server: Server, conversation: str, runs: list[str], *, crashes: in
 
 def _killed(home: Path, script: Path) -> tuple[str, list[str]]:
     """Kill a server in the middle of a long answer; return the conversation and its runs."""
-    with serving(home) as server:
+    with Server(home) as server:
         begun = _begin(server, script)
         server.kill()
+    let_go(script)
     return begun
 
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    made = tmp_path / "slow.yaml"
-    made.write_text(f'turns:\n  - - text: "{ANSWER}"\n      pieces: 4\n      every: 0.02\n', encoding="utf-8")
-    return made
+    return write_held(tmp_path, ANSWER)
 
 
 @pytest.mark.timeout(120)
@@ -57,12 +58,13 @@ def test_what_a_stopped_server_was_doing_the_next_start_goes_on_with(
     tmp_path: Path, script: Path, number: signal.Signals
 ) -> None:
     home = tmp_path / "home"
-    with serving(home) as server:
+    with Server(home) as server:
         conversation, runs = _begin(server, script)
         server.process.send_signal(number)
-        assert server.process.wait(15) == 0
+        assert server.process.wait(AMPLE) == 0
+    let_go(script)
     invariants.check(database_of(home))
-    with serving(home) as again:
+    with Server(home) as again:
         _finished(again, conversation, runs)
     invariants.check(database_of(home))
 
@@ -73,38 +75,36 @@ def test_what_a_stopped_server_was_doing_another_one_goes_on_with(
 ) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-    with serving(tmp_path / "a" / "home", database_url=postgres_url) as a:
-        with serving(tmp_path / "b" / "home", database_url=postgres_url) as b:
+    with Server(tmp_path / "a" / "home", database_url=postgres_url) as a:
+        with Server(tmp_path / "b" / "home", database_url=postgres_url) as b:
             conversation, runs = _begin(b, script)
-        a.wait_for_run(runs[0], "running", within=GIVEN_BACK_WITHIN)
+        a.wait_for_run(runs[0], "running", within=AMPLE)
+        let_go(script)
         _finished(a, conversation, runs)
     invariants.check(postgres_url)
 
 
+def _goes_on(home: Path, conversation: str, runs: list[str]) -> None:
+    """Check that the next server has both answers after one crash."""
+    with Server(home) as again:
+        _finished(again, conversation, runs, crashes=1)
+    invariants.check(database_of(home))
+
+
 @pytest.mark.timeout(120)
-def test_a_command_that_comes_first_after_a_crash_leaves_the_runs_to_the_next_server(
-    tmp_path: Path, script: Path
-) -> None:
-    home = tmp_path / "home"
+def test_a_command_that_comes_first_after_a_crash_leaves_the_runs_to_the_next_server(home: Path, script: Path) -> None:
     conversation, runs = _killed(home, script)
     assert pilothouse(home, "audit", "verify").code == 0
     invariants.check(database_of(home))
-    with serving(home) as again:
-        _finished(again, conversation, runs, crashes=1)
-    invariants.check(database_of(home))
+    _goes_on(home, conversation, runs)
 
 
 @pytest.mark.timeout(120)
-def test_what_a_server_left_in_the_queue_a_command_can_go_on_with_where_there_is_none(
-    tmp_path: Path, script: Path
-) -> None:
-    home = tmp_path / "home"
+def test_what_a_server_left_in_the_queue_a_command_can_go_on_with_where_there_is_none(home: Path, script: Path) -> None:
     conversation, runs = _killed(home, script)
     resumed = pilothouse(home, "conversations", "resume", conversation)
     assert (resumed.code, resumed.out.strip()) == (0, ANSWER.strip())
-    with serving(home) as again:
-        _finished(again, conversation, runs, crashes=1)
-    invariants.check(database_of(home))
+    _goes_on(home, conversation, runs)
 
 
 # The message is kept, its run is queued, and nobody has begun it.
@@ -114,11 +114,12 @@ QUEUED = 3
 @pytest.mark.timeout(120)
 def test_a_message_that_a_server_kept_and_never_began_a_command_can_go_on_with(tmp_path: Path, script: Path) -> None:
     home = tmp_path / "home"
-    with serving(home, dying=("after", QUEUED)) as server:
+    with Server(home, dying=("after", QUEUED)) as server:
         conversation = server.post("/api/conversations", {"title": f"kill {QUEUED}"}, 201)["id"]
         with pytest.raises(httpx2.TransportError):
             server.post(f"/api/conversations/{conversation}/messages", {"text": "Go", "modelId": f"scripted:{script}"})
-        assert wait_for_death(server, None)
+        assert wait_for_death(server, None, AMPLE)
+    let_go(script)
     resumed = pilothouse(home, "conversations", "resume", conversation)
     assert (resumed.code, resumed.out.strip()) == (0, ANSWER.strip())
     again = pilothouse(home, "conversations", "resume", conversation)

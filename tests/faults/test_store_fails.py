@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pilothouse.types import limits
-from pilothouse.types.api import MessageAccepted
+from pilothouse.types.api import MessageAccepted, NewConversation
 from pilothouse.types.errors import PilothouseError
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.failing_store import failing_store
+from tests.faults.failing_store import Failures, failing_store
+from tests.support.chats import ME, Chat, open_chat
 from tests.support.waiting import eventually
 
 SCRIPT = [
@@ -24,7 +24,7 @@ async def accepted(chat: Chat) -> MessageAccepted:
     """Send until it is accepted, as a client does that got no answer."""
     for _ in range(20):
         try:
-            return await chat.send("Go", idempotency_key="the-one")
+            return await chat.send("Go", idempotency_key=f"the one of {chat.id}")
         except PilothouseError as error:
             refused = (error.code, bool(error.fix))
         assert refused == ("database", True)
@@ -39,21 +39,18 @@ async def is_completed(chat: Chat, run_id: str) -> bool:
         return False
 
 
-async def once(
-    home: Path, monkeypatch: pytest.MonkeyPatch, first: int, times: int, *, answer_lost: bool = False
-) -> bool:
-    """Answer one message while operations fail; return whether any did."""
-    with failing_store(monkeypatch) as failures:
-        async with chatting(home, SCRIPT) as chat:
-            failures.answer_lost = answer_lost
-            failures.arm(first, times)
-            sent = await accepted(chat)
-
-            await eventually(lambda: is_completed(chat, sent.run_id), "the run to complete")
-            failed = failures.failed
-            failures.disarm()
-            assert len(await chat.items("user_message")) == 1
-            assert (await chat.texts("response")) == ["I will think.", "Done now."]
+async def once(chat: Chat, failures: Failures, first: int, times: int = 1) -> bool:
+    """Answer one message of a new conversation while operations fail; return whether any did."""
+    settings = (await chat.snapshot()).conversation.settings
+    made = await chat.api.conversations.create(ME, NewConversation(settings=settings))
+    one = Chat(chat.host, made.id, chat.script)
+    failures.arm(first, times)
+    sent = await accepted(one)
+    await eventually(lambda: is_completed(one, sent.run_id), "the run to complete")
+    failed = failures.failed
+    failures.disarm()
+    assert len(await one.items("user_message")) == 1
+    assert (await one.texts("response")) == ["I will think.", "Done now."]
     return failed > 0
 
 
@@ -61,25 +58,30 @@ async def once(
 @pytest.mark.case("F-43")
 @pytest.mark.parametrize(("times", "step"), [(1, 1), (4, 7)], ids=["one operation", "four in a row"])
 async def test_an_io_error_at_any_operation_breaks_no_rule(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, step: int
+    home: Path, monkeypatch: pytest.MonkeyPatch, times: int, step: int
 ) -> None:
     monkeypatch.setattr(limits, "STORE_RETRY", 0.005)
     tried = 0
-    for first in range(1, MOST, step):
-        if not await once(tmp_path / str(first) / "home", monkeypatch, first, times):
-            break
-        tried += 1
-    else:
-        raise AssertionError("the run never got through without meeting the failure")
+    with failing_store(monkeypatch) as failures:
+        async with open_chat(home, SCRIPT) as chat:
+            for first in range(1, MOST, step):
+                if not await once(chat, failures, first, times):
+                    break
+                tried += 1
+            else:
+                raise AssertionError("the run never got through without meeting the failure")
     assert tried > 60 // step
 
 
 @pytest.mark.case("F-46")
 async def test_a_commit_that_is_kept_although_its_answer_is_lost_happens_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "STORE_RETRY", 0.005)
     first = 1
-    while await once(tmp_path / str(first) / "home", monkeypatch, first, 1, answer_lost=True):
-        first += 1
+    with failing_store(monkeypatch) as failures:
+        async with open_chat(home, SCRIPT) as chat:
+            failures.answer_lost = True
+            while await once(chat, failures, first):
+                first += 1
     assert first > 10

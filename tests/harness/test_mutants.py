@@ -12,6 +12,7 @@ from scripts import mutants, page_build
 from scripts.mutation import data, tree
 from scripts.mutation.changes import Source
 from scripts.mutation.data import Mutant
+from tests.harness.planting import copy_with
 
 pytestmark = pytest.mark.slow
 FILE, TEST = "src/pilothouse/planted.py", "tests/test_planted.py::test_three_are_too_many"
@@ -36,9 +37,7 @@ def test_three_are_too_many():
 @pytest.fixture(scope="module")
 def copy() -> Iterator[tree.Copy]:
     """A copy of the repository, with a small product and its test in it."""
-    with tree.copied() as made:
-        (made.folder / FILE).write_text(PRODUCT)
-        (made.folder / TEST.partition("::")[0]).write_text(ITS_TEST)
+    with copy_with({FILE: PRODUCT, TEST.partition("::")[0]: ITS_TEST}) as made:
         yield made
 
 
@@ -64,7 +63,8 @@ def test_a_change_counts_as_noticed_only_if_the_test_itself_fails(
     assert (copy.folder / FILE).read_text() == PRODUCT
 
 
-PAGE = "page/src/servers/Servers.tsx"
+# In place of all of the page's source, which takes long to build.
+PAGE, PAGES_SOURCE = "page/src/main.tsx", 'document.title = "servers in the settings file cannot be read";\n'
 PAGE_TEST = "tests/test_planted_page.py::test_the_words_are_in_the_page"
 PAGES_TEST = """\
 from pathlib import Path
@@ -95,6 +95,7 @@ def test_the_page_is_built_with_a_change_of_its_source_and_is_as_it_was_afterwar
 ) -> None:
     installed: list[bool] = []
     monkeypatch.setattr(page_build, "install", lambda: installed.append(True))
+    (copy.folder / PAGE).write_text(PAGES_SOURCE)
     (copy.folder / PAGE_TEST.partition("::")[0]).write_text(PAGES_TEST)
     before, ours = _page(copy.folder), _page(data.ROOT)
     change = Mutant("MOD-01", PAGE, "servers in the settings file cannot be read", after, PAGE_TEST)
@@ -119,6 +120,8 @@ def test_what_was_not_noticed_is_told_by_row_and_the_end_is_bad(
         yield copy
 
     monkeypatch.setattr(tree, "copied", copied)
+    # There is one copy here.
+    monkeypatch.setattr(mutants, "AT_ONCE", 1)
     monkeypatch.setattr(data, "faults", lambda *_: [])
     assert mutants.check([mutant("count < MOST", "count <= MOST")]) == 0
     assert capsys.readouterr().out == "1 of 1 changes were noticed.\n"

@@ -295,10 +295,10 @@ async def test_a_schema_that_refers_to_itself_without_end_is_unusable_and_one_th
 async def test_ten_thousand_alternatives_are_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CHECKING_SECONDS", 0.3)
     alternatives = [{"properties": {"l": {"items": {"const": n}}}} for n in range(10_000)]
-    began = time.monotonic()
+    began = time.process_time()
     sentence, _ = await without_a_stall(said({"anyOf": alternatives}, {"l": list(range(10_000, 10_100))}))
     assert sentence == "The parameters could not be checked in time."
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.case("TOOL-09", "TMO-10")

@@ -12,9 +12,9 @@ import pytest_asyncio
 
 from pilothouse.types import limits
 from pilothouse.types.servers import ServerInput
-from tests.support.mcp_hosting import Hosted, hosting
+from tests.support.mcp_hosting import McpHost, open_mcp_host
+from tests.support.mcp_servers import SCRIPTED
 
-SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 Scripted = Callable[..., ServerInput]
 
 
@@ -28,6 +28,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def often_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Health checks that come at once."""
+    monkeypatch.setattr(limits, "HEALTH_EVERY", 0.05)
+
+
+@pytest.fixture
 def scripted() -> Scripted:
     """Return a server that does as its options say."""
 
@@ -38,7 +44,7 @@ def scripted() -> Scripted:
 
 
 @pytest_asyncio.fixture
-async def hosted(home: Path, quick: None) -> AsyncIterator[Hosted]:
+async def hosted(home: Path, quick: None) -> AsyncIterator[McpHost]:
     """The servers of a fresh data folder."""
-    async with hosting(home) as opened:
+    async with open_mcp_host(home) as opened:
         yield opened

@@ -62,7 +62,7 @@ def chosen() -> Chosen:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest) -> str | None:
-    return None if request.param == "sqlite" else str(request.getfixturevalue("prepared_postgres_url"))
+    return None if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
 
 
 @pytest_asyncio.fixture

@@ -3,64 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from pilothouse.net.loop_clients import close_clients
+from tests.support.tiny_http import Answer, Request, TinyHttp
 
 Reply = Callable[[dict[str, Any]], tuple[int, bytes]]
 
 
-class Server:
-    """An endpoint on loopback that answers as it is told, and remembers what it was asked."""
+class EmbeddingServer(TinyHttp):
+    """An endpoint that answers as `reply` says; a status of 0 means never."""
 
     def __init__(self, reply: Reply) -> None:
+        super().__init__(self._reply)
         self.reply = reply
-        self.asked: list[tuple[str, dict[str, str], dict[str, Any]]] = []
-        self.url = ""
-        self.open: set[asyncio.Future[None]] = set()
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.open.add(ended)
-        await self._answer(reader, writer)
-        writer.close()
-        with contextlib.suppress(ConnectionError):
-            await writer.wait_closed()
-        ended.set_result(None)
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode()
-                line, *lines = head.strip().split("\r\n")
-                headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
-                body = json.loads(await reader.readexactly(int(headers.get("content-length", "0"))))
-                self.asked.append((line.split()[1], headers, body))
-                status, answer = self.reply(body)
-                if not status:
-                    # It never answers.
-                    await reader.read()
-                    return
-                writer.write(b"HTTP/1.1 %d X\r\ncontent-length: %d\r\n\r\n" % (status, len(answer)) + answer)
-                await writer.drain()
+    async def _reply(self, request: Request) -> Answer:
+        status, body = self.reply(request.json)
+        if not status:
+            await asyncio.Event().wait()
+        return Answer(status, body)
 
 
 @asynccontextmanager
-async def serving(reply: Reply) -> AsyncIterator[Server]:
-    server = Server(reply)
-    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
-    server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-    try:
-        yield server
-    finally:
-        await close_clients()
-        listening.close()
-        await listening.wait_closed()
-        await asyncio.gather(*server.open)
+async def start_endpoint(reply: Reply) -> AsyncIterator[EmbeddingServer]:
+    """Start an endpoint; our connections to it end with it."""
+    async with EmbeddingServer(reply) as server:
+        try:
+            yield server
+        finally:
+            await close_clients()
 
 
 def about(text: str, dimension: int = 4) -> list[float]:

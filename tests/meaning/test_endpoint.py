@@ -18,8 +18,8 @@ from pilothouse.types import limits
 from pilothouse.types.embeddings import EmbeddingKey, Embeddings, EmbeddingTest, endpoint_problem
 from pilothouse.types.errors import PilothouseError
 from tests.meaning.conftest import Chosen, KeptSecrets
-from tests.meaning.endpoints import about, openai, serving
-from tests.support.meant import remember
+from tests.meaning.endpoints import about, openai, start_endpoint
+from tests.meaning.stored_texts import keep_memories
 from tests.support.records import OWNER
 
 
@@ -32,9 +32,10 @@ def endpoint(url: str, model: str = "embed-1", key: str = "") -> Endpoint:
 
 
 async def test_openais_form_is_spoken_with_a_key_and_the_index_counts() -> None:
-    async with serving(openai) as server:
+    async with start_endpoint(openai) as server:
         vectors = await endpoint(f"{server.url}/v1", key="k-123").embed(["a nut", "a bike", "  "], "passage")
-    [(path, headers, body)] = server.asked
+    [request] = server.requests
+    path, headers, body = request.path, request.headers, request.json
     assert (path, headers["authorization"]) == ("/v1/embeddings", "Bearer k-123")
     assert body == {"model": "embed-1", "input": ["a nut", "a bike", "."]}
     assert unpacked(vectors[0])[0] > 0.9
@@ -44,11 +45,11 @@ async def test_openais_form_is_spoken_with_a_key_and_the_index_counts() -> None:
 
 @pytest.mark.parametrize("path", ["/api/embed", "/api/embed/"])
 async def test_ollamas_own_form_is_spoken_at_its_own_address(path: str) -> None:
-    async with serving(ollama) as server:
+    async with start_endpoint(ollama) as server:
         [vector] = await endpoint(server.url + path).embed(["a bicycle"], "query")
     assert unpacked(vector)[2] > 0.9
-    assert server.asked[0][0] == "/api/embed"
-    assert "authorization" not in server.asked[0][1]
+    assert server.requests[0].path == "/api/embed"
+    assert "authorization" not in server.requests[0].headers
 
 
 def test_where_vectors_are_asked_for_follows_from_the_address() -> None:
@@ -58,20 +59,22 @@ def test_where_vectors_are_asked_for_follows_from_the_address() -> None:
 
 
 async def test_models_that_want_words_before_a_question_get_them() -> None:
-    async with serving(openai) as server:
+    async with start_endpoint(openai) as server:
         nomic = endpoint(server.url, "nomic-embed-text:v1.5")
         await nomic.embed(["where?"], "query")
         await nomic.embed(["there"], "passage")
         await endpoint(server.url, "text-embedding-3-small").embed(["where?"], "query")
-    asked = [body["input"] for _, _, body in server.asked]
+    asked = [body["input"] for body in (request.json for request in server.requests)]
     assert asked == [["search_query: where?"], ["search_document: there"], ["where?"]]
 
 
 async def test_many_texts_are_asked_for_in_several_requests() -> None:
     texts = [f"text {number}" for number in range(limits.EMBEDDING_BATCH * 2 + 1)]
-    async with serving(openai) as server:
+    async with start_endpoint(openai) as server:
         assert len(await endpoint(server.url).embed(texts, "passage")) == len(texts)
-    assert [len(body["input"]) for _, _, body in server.asked] == [limits.EMBEDDING_BATCH] * 2 + [1]
+    assert [len(body["input"]) for body in (request.json for request in server.requests)] == [
+        limits.EMBEDDING_BATCH
+    ] * 2 + [1]
 
 
 WRONG: dict[str, tuple[tuple[int, bytes], str]] = {
@@ -97,7 +100,7 @@ WRONG: dict[str, tuple[tuple[int, bytes], str]] = {
 @pytest.mark.parametrize("wrong", WRONG)
 async def test_a_wrong_answer_is_told_in_one_sentence(wrong: str) -> None:
     reply, said = WRONG[wrong]
-    async with serving(lambda _: reply) as server:
+    async with start_endpoint(lambda _: reply) as server:
         with pytest.raises(NoVectors, match=said) as told:
             await endpoint(server.url).embed(["text"], "passage")
     assert told.value.sentence.startswith("The embedding endpoint 127.0.0.1:")
@@ -107,7 +110,7 @@ async def test_a_wrong_answer_is_told_in_one_sentence(wrong: str) -> None:
 
 async def test_one_that_hangs_is_given_up_and_one_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "EMBEDDING_QUERY_TIMEOUT", 0.2)
-    async with serving(lambda _: (0, b"")) as server:
+    async with start_endpoint(lambda _: (0, b"")) as server:
         with pytest.raises(NoVectors, match="could not be asked: nothing came"):
             await endpoint(server.url).embed(["text"], "query")
     with pytest.raises(NoVectors, match="could not be asked: nothing listens there"):
@@ -133,9 +136,9 @@ async def found(service: MeaningService, query: str) -> list[str]:
 async def test_texts_are_found_with_an_endpoint_and_another_model_makes_all_vectors_anew(
     database: Database, service: MeaningService, chosen: Chosen
 ) -> None:
-    _, nuts = await remember(database, "We deploy on Friday", "Anna is allergic to nuts")
+    _, nuts = await keep_memories(database, "We deploy on Friday", "Anna is allergic to nuts")
     assert await found(service, "peanut") == [nuts]
-    async with serving(openai) as server:
+    async with start_endpoint(openai) as server:
         choose(chosen, server.url)
         assert await found(service, "peanut") == [nuts]
         assert (await service.view()).model == f"embed-1 at {server.url.removeprefix('http://')}"
@@ -144,7 +147,7 @@ async def test_texts_are_found_with_an_endpoint_and_another_model_makes_all_vect
         assert service.model != before
         assert (await service.view()).waiting == 2
         assert await found(service, "peanut") == [nuts]
-        assert {body["model"] for _, _, body in server.asked} == {"embed-1", "embed-2"}
+        assert {body["model"] for body in (request.json for request in server.requests)} == {"embed-1", "embed-2"}
     await service._made_all(service._embedder(), everything=True)  # type: ignore[arg-type]
     # Those of models that are not asked any more went.
     kept = await database.read(lambda c: {row[0] for row in c.exec_driver_sql("SELECT model FROM vectors")})
@@ -156,19 +159,19 @@ async def test_while_an_endpoint_fails_nothing_is_found_by_meaning_and_it_is_sai
     database: Database, service: MeaningService, chosen: Chosen, wrong: str
 ) -> None:
     reply, said = WRONG[wrong]
-    await remember(database, "Anna is allergic to nuts")
-    async with serving(lambda _: reply) as server:
+    await keep_memories(database, "Anna is allergic to nuts")
+    async with start_endpoint(lambda _: reply) as server:
         choose(chosen, server.url)
         # Nothing was searched, which is not the same as nothing found.
         assert await service.near("peanut", "memory", OWNER, None, 1) is None
         view = await service.view()
         assert (view.state, view.waiting) == ("failed", 1)
         assert said.partition(" for ")[0] in view.message or said in view.message
-        asked = len(server.asked)
+        asked = len(server.requests)
         # It is left alone for a while.
         assert await service.near("peanut", "memory", OWNER, None, 1) is None
         assert await service.embed(["text"]) == ()
-        assert len(server.asked) == asked
+        assert len(server.requests) == asked
         server.reply = openai
         service.settings_changed()
         assert len(await found(service, "peanut")) == 1
@@ -180,8 +183,8 @@ async def test_an_endpoint_that_hangs_holds_up_a_search_for_a_moment_only(
 ) -> None:
     monkeypatch.setattr(limits, "MEANING_MOMENT", 0.1)
     monkeypatch.setattr(limits, "EMBEDDING_QUERY_TIMEOUT", 0.1)
-    await remember(database, "Anna is allergic to nuts")
-    async with serving(lambda _: (0, b"")) as server:
+    await keep_memories(database, "Anna is allergic to nuts")
+    async with start_endpoint(lambda _: (0, b"")) as server:
         choose(chosen, server.url)
         async with asyncio.timeout(10):
             assert await found(service, "peanut") == []
@@ -196,8 +199,8 @@ async def test_an_endpoint_that_changes_its_dimension_is_told_and_all_can_be_mad
         data = [{"index": place, "embedding": about(text, 9)} for place, text in enumerate(body["input"])]
         return 200, json.dumps({"data": data}).encode()
 
-    [nuts] = await remember(database, "Anna is allergic to nuts")
-    async with serving(openai) as server:
+    [nuts] = await keep_memories(database, "Anna is allergic to nuts")
+    async with start_endpoint(openai) as server:
         choose(chosen, server.url)
         assert await found(service, "peanut") == [nuts]
         server.reply = longer
@@ -218,17 +221,17 @@ async def test_a_text_that_an_endpoint_refuses_does_not_keep_the_others_from_bei
     def picky(body: dict[str, Any]) -> tuple[int, bytes]:
         return (400, b"{}") if any("verboten" in text for text in body["input"]) else openai(body)
 
-    nuts, _, bike = await remember(database, "Anna is allergic to nuts", "verboten", "a bicycle")
-    async with serving(picky) as server:
+    nuts, _, bike = await keep_memories(database, "Anna is allergic to nuts", "verboten", "a bicycle")
+    async with start_endpoint(picky) as server:
         choose(chosen, server.url)
         assert await found(service, "peanut") == [nuts]
         assert await found(service, "bike") == [bike]
         assert (await service.view()).waiting == 1
-        asked = len(server.asked)
+        asked = len(server.requests)
         service.changed("memory")
         assert await found(service, "bike") == [bike]
         # The one that was refused is not sent again and again.
-        assert len(server.asked) == asked
+        assert len(server.requests) == asked
 
 
 async def test_a_key_is_kept_for_the_address_it_was_given_for_and_sent_nowhere_else(
@@ -237,7 +240,7 @@ async def test_a_key_is_kept_for_the_address_it_was_given_for_and_sent_nowhere_e
     admin = MeaningAdmin(service, lambda: chosen.embeddings, secrets)
     with pytest.raises(PilothouseError, match="no embedding endpoint"):
         await admin.set_key(OWNER, EmbeddingKey(value="k-1"))
-    async with serving(openai) as server, serving(openai) as other:
+    async with start_endpoint(openai) as server, start_endpoint(openai) as other:
         choose(chosen, server.url)
         with pytest.raises(PilothouseError, match="cannot be a key"):
             await admin.set_key(OWNER, EmbeddingKey(value="two\nlines"))
@@ -245,8 +248,8 @@ async def test_a_key_is_kept_for_the_address_it_was_given_for_and_sent_nowhere_e
         await service.embed(["one"])
         choose(chosen, other.url)
         await service.embed(["one"])
-        assert server.asked[0][1]["authorization"] == "Bearer k-1"
-        assert "authorization" not in other.asked[0][1]
+        assert server.requests[0].headers["authorization"] == "Bearer k-1"
+        assert "authorization" not in other.requests[0].headers
         await admin.set_key(OWNER, EmbeddingKey(value=None))
         assert SECRET not in secrets.kept
 
@@ -255,10 +258,10 @@ async def test_an_endpoint_can_be_tried_before_it_is_chosen(
     service: MeaningService, chosen: Chosen, secrets: KeptSecrets
 ) -> None:
     admin = MeaningAdmin(service, lambda: chosen.embeddings, secrets)
-    async with serving(openai) as server:
+    async with start_endpoint(openai) as server:
         tried = await admin.test(OWNER, EmbeddingTest(url=server.url, model="embed-1", key="k-9"))
         assert (tried.ok, tried.dimension) == (True, 4)
-        assert server.asked[0][1]["authorization"] == "Bearer k-9"
+        assert server.requests[0].headers["authorization"] == "Bearer k-9"
         server.reply = lambda _: (401, b"")
         tried = await admin.test(OWNER, EmbeddingTest(url=server.url, model="embed-1"))
         assert not tried.ok

@@ -16,9 +16,12 @@ from pilothouse.types import limits
 from pilothouse.types.embeddings import Embeddings
 from pilothouse.types.scopes import EVERYWHERE, Scope
 from tests.meaning.conftest import Chosen, Make
-from tests.support.meant import change, digest, import_document, remember
+from tests.meaning.stored_texts import digest, execute, import_document, keep_memories
 from tests.support.records import OWNER
 from tests.support.waiting import eventually
+
+# Each computes vectors.
+pytestmark = pytest.mark.slow
 
 MEMORIES = (
     "The customer wants invoices as PDF files",
@@ -27,6 +30,8 @@ MEMORIES = (
     "We keep our bicycles in the cellar",
     "Unit tests are run with pytest -n 2",
 )
+# What is above the store, or beside it: the same on both.
+SQLITE_ONLY = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 async def nearest(service: MeaningService, query: str, scopes: tuple[Scope, ...] | None = None) -> list[str]:
@@ -34,7 +39,7 @@ async def nearest(service: MeaningService, query: str, scopes: tuple[Scope, ...]
 
 
 async def test_a_memory_is_found_by_other_words_than_its_own(database: Database, service: MeaningService) -> None:
-    keys = await remember(database, *MEMORIES)
+    keys = await keep_memories(database, *MEMORIES)
     questions = (
         "billing documents format",
         "which food makes someone ill?",
@@ -53,24 +58,26 @@ async def test_a_memory_is_found_by_other_words_than_its_own(database: Database,
 async def test_what_was_written_edited_moved_or_forgotten_just_now_is_found_as_it_is(
     database: Database, service: MeaningService
 ) -> None:
-    keys = await remember(database, *MEMORIES)
+    keys = await keep_memories(database, *MEMORIES)
     assert (await nearest(service, "peanut allergy"))[0] == keys[1]
     new = "Bob cannot eat seafood"
-    await change(database, "UPDATE memories SET text = :t, digest = :d WHERE key = :k", t=new, d=digest(new), k=keys[0])
+    await execute(
+        database, "UPDATE memories SET text = :t, digest = :d WHERE key = :k", t=new, d=digest(new), k=keys[0]
+    )
     service.changed("memory")
     assert (await nearest(service, "someone who avoids fish and prawns"))[0] == keys[0]
     topic = Scope(kind="topic", id="t1")
-    await change(database, "UPDATE memories SET scope_kind = 'topic', scope = 't1' WHERE key = :k", k=keys[0])
+    await execute(database, "UPDATE memories SET scope_kind = 'topic', scope = 't1' WHERE key = :k", k=keys[0])
     service.changed("memory")
     assert await nearest(service, "someone who avoids fish and prawns", (topic,)) == [keys[0]]
     assert keys[0] not in await nearest(service, "someone who avoids fish and prawns", (EVERYWHERE,))
-    await change(database, "UPDATE memories SET forgotten_at = 1.0 WHERE key = :k", k=keys[0])
+    await execute(database, "UPDATE memories SET forgotten_at = 1.0 WHERE key = :k", k=keys[0])
     service.changed("memory")
     assert await nearest(service, "someone who avoids fish and prawns", (topic,)) == []
 
 
 async def test_nobody_finds_what_belongs_to_another(database: Database, service: MeaningService) -> None:
-    await remember(database, *MEMORIES, owner="bob")
+    await keep_memories(database, *MEMORIES, owner="bob")
     assert await nearest(service, "peanut allergy") == []
     assert await service.near("peanut allergy", "memory", "bob", None, 1)
     assert await service.near("peanut allergy", "memory", "bob", (), 1) == ()
@@ -88,6 +95,7 @@ async def test_passages_are_found_with_their_headings(database: Database, servic
     assert [each.key for each in near] == keys[:1]
 
 
+@SQLITE_ONLY
 async def test_a_text_has_the_same_vector_alone_and_among_others(service: MeaningService) -> None:
     texts = [*MEMORIES, "", "word " * 500, "größer 数学 🚢"]
     together = await service.embed(texts)
@@ -99,7 +107,7 @@ async def test_a_text_has_the_same_vector_alone_and_among_others(service: Meanin
 
 
 async def test_how_it_stands_is_said(database: Database, service: MeaningService) -> None:
-    await remember(database, *MEMORIES)
+    await keep_memories(database, *MEMORIES)
     view = await service.view()
     assert (view.state, view.done, view.waiting) == ("ready", 0, 5)
     assert view.model == "all-MiniLM-L6-v2, built in"
@@ -107,10 +115,11 @@ async def test_how_it_stands_is_said(database: Database, service: MeaningService
     assert ((await service.view()).done, (await service.view()).waiting) == (5, 0)
 
 
+@SQLITE_ONLY
 async def test_switched_off_it_finds_nothing_and_says_so(
     database: Database, service: MeaningService, chosen: Chosen
 ) -> None:
-    await remember(database, *MEMORIES)
+    await keep_memories(database, *MEMORIES)
     chosen.embeddings = Embeddings(source="off")
     assert not service.is_there
     assert await nearest(service, "peanut allergy") == []
@@ -118,6 +127,7 @@ async def test_switched_off_it_finds_nothing_and_says_so(
     assert "switched off" in (await service.view()).message
 
 
+@SQLITE_ONLY
 async def test_without_the_extra_it_says_that_words_are_searched(
     service: MeaningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,7 +146,7 @@ async def test_in_the_background_vectors_are_made_and_those_of_removed_texts_go(
     database: Database, service: MeaningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MEANING_QUIET", 0.01)
-    keys = await remember(database, *MEMORIES)
+    keys = await keep_memories(database, *MEMORIES)
     service.begin()
 
     async def is_done() -> bool:
@@ -144,13 +154,14 @@ async def test_in_the_background_vectors_are_made_and_those_of_removed_texts_go(
         return (view.done, view.waiting) == (5, 0)
 
     await eventually(is_done, "the first vectors", 60)
-    await change(database, "UPDATE memories SET forgotten_at = 1.0 WHERE key = :k", k=keys[0])
-    await remember(database, "The harbour closes at six")
+    await execute(database, "UPDATE memories SET forgotten_at = 1.0 WHERE key = :k", k=keys[0])
+    await keep_memories(database, "The harbour closes at six")
     service.changed("memory")
     await eventually(is_done, "a new vector, and the old one gone", 60)
     assert keys[0] not in await nearest(service, "invoices as PDF")
 
 
+@SQLITE_ONLY
 async def test_the_process_that_computes_ends_when_nobody_asks(
     service: MeaningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,7 +181,7 @@ async def test_a_damaged_file_of_vectors_is_made_anew(database: Database, make: 
         # PostgreSQL compares the vectors itself.
         assert await make()._vectors.searches()
         return
-    keys = await remember(database, *MEMORIES)
+    keys = await keep_memories(database, *MEMORIES)
     assert (await nearest(make(), "peanut allergy"))[0] == keys[1]
     file = tmp_path / "vectors" / "memory.vectors"
     whole = file.read_bytes()
@@ -180,15 +191,13 @@ async def test_a_damaged_file_of_vectors_is_made_anew(database: Database, make: 
         assert file.read_bytes() == whole
 
 
+@SQLITE_ONLY
 async def test_a_file_from_another_database_is_made_anew(database: Database, make: Make, tmp_path: Path) -> None:
-    if not database.is_sqlite:
-        assert await make()._vectors.searches()
-        return
-    keys = await remember(database, *MEMORIES)
+    keys = await keep_memories(database, *MEMORIES)
     await nearest(make(), "anything")
-    await change(database, "DELETE FROM vectors")
-    await change(database, "DELETE FROM sqlite_sequence WHERE name = 'vectors'")
-    await change(database, "DELETE FROM memories WHERE key = :k", k=keys[0])
+    await execute(database, "DELETE FROM vectors")
+    await execute(database, "DELETE FROM sqlite_sequence WHERE name = 'vectors'")
+    await execute(database, "DELETE FROM memories WHERE key = :k", k=keys[0])
     assert (await nearest(make(), "peanut allergy"))[0] == keys[1]
 
 
@@ -196,10 +205,10 @@ async def test_a_postgresql_that_may_not_have_the_extension_is_searched_with_the
     database: Database, service: MeaningService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pgvector, "_MAKE", ("CREATE EXTENSION there_is_none_of_this_name",))
-    keys = await remember(database, *MEMORIES)
+    keys = await keep_memories(database, *MEMORIES)
     assert (await nearest(service, "peanut allergy"))[0] == keys[1]
     assert (tmp_path / "vectors" / "memory.vectors").stat().st_size > 5 * 384
-    await change(database, "UPDATE memories SET forgotten_at = 1.0 WHERE key = :k", k=keys[1])
+    await execute(database, "UPDATE memories SET forgotten_at = 1.0 WHERE key = :k", k=keys[1])
     service.changed("memory")
     assert keys[1] not in await nearest(service, "peanut allergy")
 

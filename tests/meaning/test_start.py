@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _OPEN = """
 import asyncio, json, sys
 from pathlib import Path
@@ -31,6 +33,7 @@ def opened(home: Path, role: str) -> tuple[list[str], list[str], list[str], str]
     return before, ours, after, state
 
 
+@pytest.mark.slow
 def test_neither_a_start_nor_a_look_at_how_it_stands_imports_what_computes(tmp_path: Path) -> None:
     assert opened(tmp_path / "once", "once") == ([], [], [], "ready")
     assert opened(tmp_path / "server", "server") == ([], [], [], "ready")

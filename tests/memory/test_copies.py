@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from pilothouse.store.opening import OpenStore, open_store
+from tests.memory.services import MemoryServices
 from tests.store.test_backup import copied, other_url, put_into
-from tests.support.memories import Remembered
 from tests.support.records import OWNER
 
 __all__ = ["other_url"]
@@ -16,7 +16,7 @@ __all__ = ["other_url"]
 async def test_memories_come_back_are_found_and_new_ones_come_after_them(
     opened: OpenStore, other_url: str, tmp_path: Path
 ) -> None:
-    before = Remembered(opened.store)
+    before = MemoryServices(opened.store)
     for text in ("The boat is in the harbour.", "Bread is in the box.", "Grüße an Anna."):
         await before.say(text)
     gone = await before.say("Gone tomorrow.")
@@ -25,7 +25,7 @@ async def test_memories_come_back_are_found_and_new_ones_come_after_them(
     await asyncio.to_thread(put_into, other_url, file, tmp_path)
     again = open_store(tmp_path / "other", None if "sqlite" in other_url else other_url, lambda *_: None)
     try:
-        after = Remembered(again.store)
+        after = MemoryServices(again.store)
         assert await after.texts() == await before.texts()
         assert await after.found("grüße") == ["Grüße an Anna."]
         assert await after.found("tomorrow") == []

@@ -13,13 +13,13 @@ from pilothouse.types.memories import MemoryFilter, MemoryMerge, MemoryPatch, Ne
 from pilothouse.types.paging import Page
 from pilothouse.types.scopes import Scope
 from pilothouse.types.settings import Settings
-from tests.support.meanings import SynonymMeaning, memories_of
-from tests.support.memories import Remembered, a_caller, a_topic
+from tests.memory.services import MemoryServices, a_caller, a_topic
+from tests.memory.synonym_meaning import SynonymMeaning, memories_of
 from tests.support.records import OWNER
 
 
 @pytest.mark.case("MEM-01")
-async def test_a_memory_is_found_by_what_it_means(remembered: Remembered) -> None:
+async def test_a_memory_is_found_by_what_it_means(remembered: MemoryServices) -> None:
     caller = await a_caller(remembered)
     await caller.stored("The hound is called Rex.", scope="everywhere")
     await caller.stored("Invoices go out on Mondays.", scope="everywhere")
@@ -27,14 +27,14 @@ async def test_a_memory_is_found_by_what_it_means(remembered: Remembered) -> Non
     assert "The hound is called Rex." in told
     assert "Invoices" not in told
     # Without a model words are all there is.
-    words = Remembered(remembered.store)
+    words = MemoryServices(remembered.store)
     other = await a_caller(words)
     assert "Nothing is remembered" in await other.recalled("puppy")
     assert "Rex" in await other.recalled("hound")
 
 
 @pytest.mark.case("MEM-01")
-async def test_each_hit_says_its_id_its_age_and_where_it_came_from(remembered: Remembered, store: Store) -> None:
+async def test_each_hit_says_its_id_its_age_and_where_it_came_from(remembered: MemoryServices, store: Store) -> None:
     caller = await a_caller(remembered)
     memory = await caller.stored("The staging port is 5433.", title="Staging port")
     long_ago = time.time() - 3 * 86_400
@@ -49,7 +49,7 @@ async def test_each_hit_says_its_id_its_age_and_where_it_came_from(remembered: R
 
 
 @pytest.mark.case("MEM-04")
-async def test_how_alike_a_memory_must_be_has_a_default_and_can_be_set(remembered: Remembered) -> None:
+async def test_how_alike_a_memory_must_be_has_a_default_and_can_be_set(remembered: MemoryServices) -> None:
     caller = await a_caller(remembered)
     # One meaning of nine in common with what is asked for: alike by about 0.2.
     await caller.stored("A hound slept on that old red sofa yesterday evening.")
@@ -64,7 +64,7 @@ async def test_how_alike_a_memory_must_be_has_a_default_and_can_be_set(remembere
 
 
 @pytest.mark.case("MEM-05")
-async def test_a_memory_belongs_to_its_topic_else_to_its_conversation(remembered: Remembered, store: Store) -> None:
+async def test_a_memory_belongs_to_its_topic_else_to_its_conversation(remembered: MemoryServices, store: Store) -> None:
     topic = await a_topic(store, "t_1")
     alone, first, second = (
         await a_caller(remembered),
@@ -81,7 +81,7 @@ async def test_a_memory_belongs_to_its_topic_else_to_its_conversation(remembered
 
 
 @pytest.mark.case("MEM-03")
-async def test_collections_are_listed_with_their_sizes(remembered: Remembered) -> None:
+async def test_collections_are_listed_with_their_sizes(remembered: MemoryServices) -> None:
     caller, other = await a_caller(remembered, folder="/srv/garden"), await a_caller(remembered)
     await caller.stored("The gate is blue.")
     await caller.stored("The fence is green.", scope="folder")
@@ -98,14 +98,14 @@ async def test_collections_are_listed_with_their_sizes(remembered: Remembered) -
     assert everything.bytes > 4 * 100
 
 
-async def test_words_are_found_in_any_case_and_by_their_beginning(remembered: Remembered) -> None:
+async def test_words_are_found_in_any_case_and_by_their_beginning(remembered: MemoryServices) -> None:
     await remembered.say("Die Straße heißt ÄPFELWEG, Grüße an Anna.")
     for query in ("grüße", "GRÜSSE an Anna", "äpfelweg", "straß", "Anna Grüße"):
         assert len(await remembered.found(query)) == 1, query
     assert await remembered.found("birnenweg") == []
 
 
-async def test_a_list_is_read_page_by_page_and_by_place(remembered: Remembered) -> None:
+async def test_a_list_is_read_page_by_page_and_by_place(remembered: MemoryServices) -> None:
     for number in range(5):
         await remembered.say(f"Fact number {number} about {'abcde'[number] * 5}.")
     await remembered.say("Only here.", Scope(kind="folder", id="/srv"))
@@ -122,7 +122,7 @@ async def test_a_list_is_read_page_by_page_and_by_place(remembered: Remembered) 
 async def test_whatever_finds_by_meaning_the_database_says_who_sees_it(store: Store) -> None:
     meaning = SynonymMeaning((), memories_of(store, OWNER, "other"))
     meaning.ignores_scopes = True
-    remembered = Remembered(store, meaning)
+    remembered = MemoryServices(store, meaning)
     await remembered.say("The canary sings at dawn.", owner="other")
     mine = await remembered.say("The canary is yellow.")
     assert await remembered.found("canary") == ["The canary is yellow."]
@@ -130,7 +130,7 @@ async def test_whatever_finds_by_meaning_the_database_says_who_sees_it(store: St
     assert await remembered.found("canary") == []
 
 
-async def test_a_search_says_by_meaning_only_where_meaning_was_searched(remembered: Remembered) -> None:
+async def test_a_search_says_by_meaning_only_where_meaning_was_searched(remembered: MemoryServices) -> None:
     assert isinstance(remembered.meaning, SynonymMeaning)
     caller = await a_caller(remembered)
     await remembered.say("The hound is called Rex.")
@@ -144,7 +144,7 @@ async def test_a_search_says_by_meaning_only_where_meaning_was_searched(remember
     assert not (await remembered.service.collections(OWNER)).by_meaning
 
 
-async def test_a_memory_is_changed_merged_forgotten_and_brought_back(remembered: Remembered) -> None:
+async def test_a_memory_is_changed_merged_forgotten_and_brought_back(remembered: MemoryServices) -> None:
     one = (await remembered.say("Lunch is at noon.", tags=("food",))).memory
     two = (await remembered.say("Dinner is at seven.", tags=("food", "evening"))).memory
     changed = await remembered.service.update(OWNER, one.short, MemoryPatch(text="Lunch is at one.", title="Lunch"))
@@ -167,7 +167,7 @@ async def test_a_memory_is_changed_merged_forgotten_and_brought_back(remembered:
     assert set(remembered.meaning.told) == {"memory"}
 
 
-async def test_what_was_forgotten_goes_for_good_after_a_month(remembered: Remembered, store: Store) -> None:
+async def test_what_was_forgotten_goes_for_good_after_a_month(remembered: MemoryServices, store: Store) -> None:
     kept = (await remembered.say("Gone soon.")).memory
     await remembered.service.forget(OWNER, kept.key)
     await store.tidy()
@@ -179,7 +179,7 @@ async def test_what_was_forgotten_goes_for_good_after_a_month(remembered: Rememb
     assert (await remembered.service.list(OWNER, MemoryFilter(forgotten=True))).memories == ()
 
 
-async def test_a_conversation_takes_its_own_memories_along_for_good(remembered: Remembered, store: Store) -> None:
+async def test_a_conversation_takes_its_own_memories_along_for_good(remembered: MemoryServices, store: Store) -> None:
     caller = await a_caller(remembered)
     await caller.stored("Only for this conversation.")
     await caller.stored("For everyone of mine.", scope="everywhere")
@@ -197,7 +197,7 @@ async def test_a_conversation_takes_its_own_memories_along_for_good(remembered: 
 
 
 async def test_what_is_in_a_deleted_topic_is_hidden_until_the_topic_is_back(
-    remembered: Remembered, store: Store
+    remembered: MemoryServices, store: Store
 ) -> None:
     topic = await store.add_topic(OWNER, "Garden", "")
     place = Scope(kind="topic", id=topic.id)
@@ -237,7 +237,7 @@ async def test_what_is_in_a_deleted_topic_is_hidden_until_the_topic_is_back(
     assert await seen() == everything
 
 
-async def test_memories_leave_as_json_and_as_markdown(remembered: Remembered) -> None:
+async def test_memories_leave_as_json_and_as_markdown(remembered: MemoryServices) -> None:
     await remembered.say("Tea, not coffee.", title="Drink", tags=("taste",))
     await remembered.say("The canary of another.", owner="other")
     files = {}
@@ -262,7 +262,7 @@ async def test_memories_leave_as_json_and_as_markdown(remembered: Remembered) ->
     ],
 )
 async def test_what_cannot_be_kept_is_refused_in_a_sentence(
-    remembered: Remembered, body: NewMemory, sentence: str
+    remembered: MemoryServices, body: NewMemory, sentence: str
 ) -> None:
     with pytest.raises(PilothouseError, match=sentence):
         await remembered.service.create(OWNER, body)

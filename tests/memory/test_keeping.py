@@ -8,12 +8,12 @@ import pytest
 
 from pilothouse.store.store import Store
 from pilothouse.types.memories import MemoryPatch
-from tests.support.memories import Remembered, a_caller
+from tests.memory.services import MemoryServices, a_caller
 from tests.support.records import OWNER
 
 
 @pytest.mark.case("MEM-02")
-async def test_the_agent_stores_a_memory_with_where_it_came_from(remembered: Remembered) -> None:
+async def test_the_agent_stores_a_memory_with_where_it_came_from(remembered: MemoryServices) -> None:
     caller = await a_caller(remembered, folder="/srv/garden")
     output = await caller.call(
         "store_memory", content="Deploys happen on Fridays.", title="Deploys", tags=["work"], scope="folder"
@@ -28,7 +28,7 @@ async def test_the_agent_stores_a_memory_with_where_it_came_from(remembered: Rem
 
 
 @pytest.mark.case("MEM-06")
-async def test_the_same_is_kept_once_also_by_two_at_a_time(remembered: Remembered) -> None:
+async def test_the_same_is_kept_once_also_by_two_at_a_time(remembered: MemoryServices) -> None:
     caller = await a_caller(remembered)
     said = ("The gate code is 4711.", "the  gate CODE is 4711.", "The gate code is 4711.\n")
     outputs = await asyncio.gather(*(caller.call("store_memory", content=text) for text in said))
@@ -41,7 +41,7 @@ async def test_the_same_is_kept_once_also_by_two_at_a_time(remembered: Remembere
 
 
 @pytest.mark.case("MEM-06")
-async def test_the_same_in_other_words_is_told_as_known(remembered: Remembered) -> None:
+async def test_the_same_in_other_words_is_told_as_known(remembered: MemoryServices) -> None:
     caller = await a_caller(remembered)
     first = await caller.stored("Anna prefers the black tea", title="Tea")
     again = await caller.call("store_memory", content="anna PREFERS the black  tea", title="Black tea")
@@ -52,7 +52,7 @@ async def test_the_same_in_other_words_is_told_as_known(remembered: Remembered) 
     assert len(await remembered.texts()) == 1
 
 
-async def test_what_says_something_else_about_the_same_is_kept_and_told(remembered: Remembered) -> None:
+async def test_what_says_something_else_about_the_same_is_kept_and_told(remembered: MemoryServices) -> None:
     caller = await a_caller(remembered)
     old = await caller.stored("The staging server listens on port 8080.", title="Staging port")
     output = await caller.call("store_memory", content="The staging server listens on port 8081.", title="Staging port")
@@ -65,7 +65,7 @@ async def test_what_says_something_else_about_the_same_is_kept_and_told(remember
     assert (await remembered.service.update(OWNER, new.key, MemoryPatch(settled=True))).doubts == ()
 
 
-async def test_the_opposite_is_no_repetition(remembered: Remembered) -> None:
+async def test_the_opposite_is_no_repetition(remembered: MemoryServices) -> None:
     await remembered.say("The build runs on every machine in the office.")
     kept = await remembered.say("The build runs not on every machine in the office.")
     assert kept.outcome == "kept"
@@ -73,14 +73,14 @@ async def test_the_opposite_is_no_repetition(remembered: Remembered) -> None:
 
 
 async def test_contradictions_are_noticed_by_words_alone(store: Store) -> None:
-    remembered = Remembered(store)
+    remembered = MemoryServices(store)
     await remembered.say("The team meets at nine.", title="Daily meeting")
     kept = await remembered.say("The team meets at ten.", title="Daily meeting")
     assert [memory.text for memory in kept.contradicts] == ["The team meets at nine."]
     assert (await remembered.say("Bananas are yellow.")).contradicts == ()
 
 
-async def test_a_memory_that_replaces_another_takes_its_place(remembered: Remembered) -> None:
+async def test_a_memory_that_replaces_another_takes_its_place(remembered: MemoryServices) -> None:
     caller = await a_caller(remembered)
     old = await caller.stored("The team meets at nine.")
     new = await caller.stored("The team meets at ten.", replaces=old.short)
@@ -93,7 +93,7 @@ async def test_a_memory_that_replaces_another_takes_its_place(remembered: Rememb
     assert await remembered.texts() == []
 
 
-async def test_a_title_that_was_made_from_a_text_follows_the_text(remembered: Remembered) -> None:
+async def test_a_title_that_was_made_from_a_text_follows_the_text(remembered: MemoryServices) -> None:
     caller = await a_caller(remembered)
     made = (await remembered.say("Lunch is at noon.")).memory
     patch = MemoryPatch(text="Lunch is at one.")
@@ -111,7 +111,7 @@ async def test_a_title_that_was_made_from_a_text_follows_the_text(remembered: Re
     assert [memory.title for memory in (await remembered.service.list(OWNER)).memories] == ["Meals"]
 
 
-async def test_other_words_are_looked_through_for_contradictions_again(remembered: Remembered) -> None:
+async def test_other_words_are_looked_through_for_contradictions_again(remembered: MemoryServices) -> None:
     port = "The staging server listens on port {}.".format
     one = (await remembered.say(port(8080))).memory
     two = (await remembered.say("Bananas are yellow.")).memory
@@ -127,7 +127,7 @@ async def test_other_words_are_looked_through_for_contradictions_again(remembere
     assert changed.data["memory"]["doubts"] == 1
 
 
-async def test_a_doubt_follows_a_memory_that_takes_the_place_of_another(remembered: Remembered) -> None:
+async def test_a_doubt_follows_a_memory_that_takes_the_place_of_another(remembered: MemoryServices) -> None:
     port = "The staging server listens on port {}.".format
     caller = await a_caller(remembered)
     one, two = (await remembered.say(port(8080))).memory, (await remembered.say(port(8081))).memory
@@ -141,7 +141,7 @@ async def test_a_doubt_follows_a_memory_that_takes_the_place_of_another(remember
     assert (last.doubts, (await remembered.service.get(OWNER, two.key)).doubts) == ((two.key,), ())
 
 
-async def test_what_another_conversation_stored_cannot_be_touched_from_here(remembered: Remembered) -> None:
+async def test_what_another_conversation_stored_cannot_be_touched_from_here(remembered: MemoryServices) -> None:
     mine, theirs = await a_caller(remembered), await a_caller(remembered)
     memory = await theirs.stored("Only theirs.")
     for operation, more in (("forget_memory", {}), ("update_memory", {"content": "Mine now."})):

@@ -24,8 +24,8 @@ from pilothouse.types.messages import (
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.stream import Cited, Stopped, ThinkingDelta, Usage
 from tests.models.asking import KEY, THINK, answer_of, calls_of, failure_of, of, said, text_of, thinking_of
-from tests.support.aws_frames import event, exception
-from tests.support.named_provider import EVENT_STREAM, Insisted, provider
+from tests.models.aws_frames import event, exception
+from tests.models.strict_provider import EVENT_STREAM, ExpectedRequest, strict_provider
 
 PATH = "/model/us.amazon.nova-pro-v1%3A0/converse-stream"
 
@@ -88,8 +88,8 @@ async def test_an_answer_with_thinking_text_and_a_call_is_read_as_it_streams() -
         "messages": [{"role": "user", "content": [{"text": "Hello?"}]}],
     }
     headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
-    insisted = Insisted(PATH, headers, body, without=("model", "stream"))
-    async with provider(insisted, STREAM, EVENT_STREAM["content-type"]) as server:
+    insisted = ExpectedRequest(PATH, headers, body, without=("model", "stream"))
+    async with strict_provider(insisted, STREAM, EVENT_STREAM["content-type"]) as server:
         events = await answer_of(make_model(nova(server.url), KEY), said("Hello?"))
     assert (text_of(events), thinking_of(events)) == ("I will call.", "Let me see.")
     assert calls_of(events) == [("think", {"thought": "x"})]
@@ -114,14 +114,14 @@ async def test_an_answer_with_thinking_text_and_a_call_is_read_as_it_streams() -
 )
 async def test_every_reason_for_an_end_is_told(word: str, reason: str) -> None:
     stream = delta(0, text="Hi") + stop(0) + ended(word)
-    async with provider(Insisted(PATH), stream, EVENT_STREAM["content-type"]) as server:
+    async with strict_provider(ExpectedRequest(PATH), stream, EVENT_STREAM["content-type"]) as server:
         events = await answer_of(make_model(nova(server.url), KEY), said("Hello?"))
     assert events[-1] == Stopped(reason, word)  # type: ignore[arg-type]
 
 
 async def test_a_stream_that_ends_too_early_and_one_that_fails_are_told() -> None:
     for stream, code in ((delta(0, text="Hi"), "stream_broken"), (exception("throttlingException", "x"), "model_")):
-        async with provider(Insisted(PATH), stream, EVENT_STREAM["content-type"]) as server:
+        async with strict_provider(ExpectedRequest(PATH), stream, EVENT_STREAM["content-type"]) as server:
             model = make_model(nova(server.url), KEY, first_wait=0.001)
             assert failure_of(await answer_of(model, said("Hello?"))).code.startswith(code)
 

@@ -21,7 +21,7 @@ from pilothouse.types.messages import Message, ModelRequest, TextBlock
 from pilothouse.types.ports import OpenModel
 from pilothouse.types.prices import Prices
 from pilothouse.types.stream import TextDelta
-from tests.support.catalogue import Parts, open_catalogue
+from tests.models.catalogue import Parts, open_catalogue
 from tests.support.scripted_endpoint import Endpoint
 
 CANARY = "sk-canary-0123456789"
@@ -286,21 +286,20 @@ async def test_a_test_of_an_unreachable_or_unready_model_is_one_sentence_too(par
     assert "NOT_SET is not set" in result.message
 
 
-@pytest.mark.parametrize(
-    ("provider", "model", "sees"),
-    [
-        ("anthropic-compatible", "claude-3-5-sonnet-20241022", True),
-        ("anthropic-compatible", "deepseek-reasoner", False),
-        ("openai-compatible", "gpt-4o-mini", True),
-        ("openai-compatible", "qwen2.5-coder", False),
-        ("ollama", "qwen2.5vl:7b", True),
-        ("ollama", "llama3.2", False),
-        ("gemini", "gemini-2.5-flash", True),
-    ],
-)
-async def test_whether_a_model_sees_images_is_guessed_until_it_is_said(
-    parts: Parts, provider: str, model: str, sees: bool
-) -> None:
+SEEING = {
+    "claude-3-5-sonnet-20241022": ("anthropic-compatible", True),
+    "deepseek-reasoner": ("anthropic-compatible", False),
+    "gpt-4o-mini": ("openai-compatible", True),
+    "qwen2.5-coder": ("openai-compatible", False),
+    "qwen2.5vl:7b": ("ollama", True),
+    "llama3.2": ("ollama", False),
+    "gemini-2.5-flash": ("gemini", True),
+}
+
+
+@pytest.mark.parametrize("model", SEEING)
+async def test_whether_a_model_sees_images_is_guessed_until_it_is_said(parts: Parts, model: str) -> None:
+    provider, sees = SEEING[model]
     assert (await parts.models.add(form(provider=provider, model=model))).supports_images is sees
     changed = await parts.models.update("test", form(provider=provider, model=model, supports_images=not sees))
     assert changed.supports_images is not sees

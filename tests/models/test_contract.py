@@ -204,7 +204,7 @@ async def test_cancelling_closes_the_connection_to_the_model_at_once(wire: Wire,
                     got.set()
 
     await cancelled(read, got.wait)
-    await endpoint.until_closed(timeout=0.5)
+    await endpoint.until_closed()
 
 
 @pytest.mark.case("F-29")
@@ -216,7 +216,7 @@ async def test_cancelling_works_while_the_model_has_not_said_anything(wire: Wire
         await answer_of(model_at(wire, endpoint.url), said("hi"))
 
     await cancelled(read, endpoint.until_asked)
-    await endpoint.until_closed(timeout=0.5)
+    await endpoint.until_closed()
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -225,7 +225,7 @@ async def test_closing_a_parked_answer_closes_its_connection(wire: Wire, endpoin
     events = model_at(wire, endpoint.url).stream(said("hi"))
     await anext(events)
     await events.aclose()
-    await endpoint.until_closed(timeout=0.5)
+    await endpoint.until_closed()
 
 
 async def cancelled(work: Callable[[], Awaitable[None]], until: Callable[[], Awaitable[object]]) -> None:

@@ -24,7 +24,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.messages import CallBlock, ImageBlock, Message, ModelRequest, ResultBlock, TextBlock
 from pilothouse.types.models import ModelConfig, Provider
 from tests.models.asking import answer_of, failure_of, said, text_of
-from tests.support.named_provider import streamed
+from tests.models.strict_provider import stream_of
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
 LOGIN = "ghu_what-the-editor-saved"
@@ -85,9 +85,9 @@ class Copilot:
             case "GET", "/models":
                 return Answer(200, json.dumps(MODELS).encode())
             case "POST", "/chat/completions":
-                return Answer(200, streamed("openai-compatible"), {"content-type": "text/event-stream"})
+                return Answer(200, stream_of("openai-compatible"), {"content-type": "text/event-stream"})
             case "POST", "/responses":
-                return Answer(200, streamed("openai-responses"), {"content-type": "text/event-stream"})
+                return Answer(200, stream_of("openai-responses"), {"content-type": "text/event-stream"})
         return Answer(404)
 
     def both(self, request: Request) -> Answer:
@@ -389,29 +389,25 @@ def test_the_sign_in_to_a_companys_own_server_goes_nowhere_else(machine: Path) -
 
 @pytest.mark.case("SECRET-05")
 @pytest.mark.parametrize(
-    ("base", "named", "goes_to"),
+    ("host", "named", "other"),
     [
-        (
-            "https://api.githubcopilot.com",
-            "https://api.individual.githubcopilot.com",
-            "api.individual.githubcopilot.com",
-        ),
-        ("https://api.githubcopilot.com", "https://evil.example", "api.githubcopilot.com"),
-        ("https://api.githubcopilot.com", "https://api.githubcopilot.com.evil.example", "api.githubcopilot.com"),
-        ("https://api.githubcopilot.com", "http://api.individual.githubcopilot.com", "api.githubcopilot.com"),
-        ("https://api.githubcopilot.com", "http://127.0.0.1:1", "api.githubcopilot.com"),
-        ("https://api.business.githubcopilot.com", "https://api.githubcopilot.com", "api.business.githubcopilot.com"),
+        ("api.githubcopilot.com", "https://api.individual.githubcopilot.com", "api.individual.githubcopilot.com"),
+        ("api.githubcopilot.com", "https://evil.example", None),
+        ("api.githubcopilot.com", "https://api.githubcopilot.com.evil.example", None),
+        ("api.githubcopilot.com", "http://api.individual.githubcopilot.com", None),
+        ("api.githubcopilot.com", "http://127.0.0.1:1", None),
+        ("api.business.githubcopilot.com", "https://api.githubcopilot.com", None),
     ],
 )
 async def test_requests_move_only_to_an_address_of_copilots_own(
-    machine: Path, monkeypatch: pytest.MonkeyPatch, base: str, named: str, goes_to: str
+    machine: Path, monkeypatch: pytest.MonkeyPatch, host: str, named: str, other: str | None
 ) -> None:
     async with TinyHttp(Copilot(endpoints={"api": named}).both) as server:
         monkeypatch.setattr("pilothouse.models.copilot_tokens._GITHUB", server.url)
-        signer = make_signer(at(base), LOGIN)
+        signer = make_signer(at(f"https://{host}"), LOGIN)
         assert signer is not None
-        sent = await signer.signed(Outgoing("POST", f"{base}/chat/completions", {}))
-        assert sent.url == f"https://{goes_to}/chat/completions"
+        sent = await signer.signed(Outgoing("POST", f"https://{host}/chat/completions", {}))
+        assert sent.url == f"https://{other or host}/chat/completions"
 
 
 @pytest.mark.case("SECRET-05")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -18,8 +17,9 @@ from pilothouse.net.loop_clients import close_clients
 from pilothouse.settings.json_file import JsonFile
 from pilothouse.types.api import Catalogue, ModelInput
 from pilothouse.types.models import ModelConfig
-from tests.support.catalogue import open_catalogue
-from tests.support.listener import Listener, listening
+from tests.models.catalogue import open_catalogue
+from tests.support.tiny_http import Page, TinyHttp, site
+from tests.support.waiting import AT_ONCE
 
 TAGS = (200, b'{"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}, {"name": "nomic-embed-text"}]}')
 LIST = (200, b'{"data": [{"id": "mistral-small"}, {"id": "evil\\u001b[31m"}, {"id": "text-embedding-3"}]}')
@@ -39,7 +39,7 @@ async def no_connection_left() -> AsyncIterator[None]:
     await close_clients()
 
 
-def local(listener: Listener) -> tuple[ModelConfig, ...]:
+def local(listener: TinyHttp) -> tuple[ModelConfig, ...]:
     return (
         ModelConfig(name="Ollama", provider="ollama", base_url=listener.url),
         ModelConfig(name="LM Studio", provider="openai-compatible", base_url=f"{listener.url}/v1"),
@@ -47,7 +47,7 @@ def local(listener: Listener) -> tuple[ModelConfig, ...]:
 
 
 async def test_servers_on_this_machine_are_found_with_what_they_offer() -> None:
-    async with listening({"/api/tags": TAGS, "/v1/models": LIST}) as listener:
+    async with site({"/api/tags": TAGS, "/v1/models": LIST}) as listener:
         ollama, studio = await find_models((), environ={}, servers=local(listener))
         assert ollama.title == "Ollama on this machine"
         assert ollama.choices == ("qwen3:8b",)
@@ -59,19 +59,18 @@ async def test_servers_on_this_machine_are_found_with_what_they_offer() -> None:
         assert left.title == "LM Studio on this machine"
 
 
-@pytest.mark.parametrize(
-    ("variable", "provider", "host"),
-    [
-        ("ANTHROPIC_API_KEY", "anthropic-compatible", "api.anthropic.com"),
-        ("OPENAI_API_KEY", "openai-responses", "api.openai.com"),
-        ("DeepseekKey", "anthropic-compatible", "api.deepseek.com"),
-        ("GEMINI_API_KEY", "gemini", "generativelanguage.googleapis.com"),
-        ("OPENROUTER_API_KEY", "openai-compatible", "openrouter.ai"),
-    ],
-)
-async def test_a_key_in_the_environment_becomes_a_draft_that_can_be_added(
-    home: Path, variable: str, provider: str, host: str
-) -> None:
+KEYS = {
+    "ANTHROPIC_API_KEY": ("anthropic-compatible", "api.anthropic.com"),
+    "OPENAI_API_KEY": ("openai-responses", "api.openai.com"),
+    "DeepseekKey": ("anthropic-compatible", "api.deepseek.com"),
+    "GEMINI_API_KEY": ("gemini", "generativelanguage.googleapis.com"),
+    "OPENROUTER_API_KEY": ("openai-compatible", "openrouter.ai"),
+}
+
+
+@pytest.mark.parametrize("variable", KEYS)
+async def test_a_key_in_the_environment_becomes_a_draft_that_can_be_added(home: Path, variable: str) -> None:
+    provider, host = KEYS[variable]
     environ = {variable: "sk-found-in-environment"}
     (found,) = await find_models((), environ=environ, servers=())
     assert variable in found.title
@@ -95,24 +94,24 @@ async def test_a_key_in_the_environment_becomes_a_draft_that_can_be_added(
 @pytest.mark.case("F-57")
 async def test_what_is_down_hangs_or_talks_nonsense_costs_no_more_than_the_limit() -> None:
     async with AsyncExitStack() as stack:
-        silent = await stack.enter_async_context(listening({"/api/tags": None, "/v1/models": None}))
+        silent = await stack.enter_async_context(site({"/api/tags": None, "/v1/models": None}))
         strange = await stack.enter_async_context(
-            listening({"/api/tags": (200, b"<html>"), "/v1/models": (200, b'{"data": 3}')})
+            site({"/api/tags": (200, b"<html>"), "/v1/models": (200, b'{"data": 3}')})
         )
-        down = Listener({})
+        down = site({})
         down.url = NOBODY
         await find_models((), environ={}, servers=local(down))  # the first one pays for imports
-        start = time.monotonic()
         servers = (*local(silent), *local(strange), *local(down))
-        assert await find_models((), environ={}, servers=servers, timeout=0.3) == ()
-        assert time.monotonic() - start < 2
+        # The silent one never answers: without the limit this has no end.
+        async with asyncio.timeout(AT_ONCE):
+            assert await find_models((), environ={}, servers=servers, timeout=0.3) == ()
 
 
 @pytest.mark.case("F-57")
 async def test_a_search_can_be_cancelled_at_any_time() -> None:
-    async with listening({"/api/tags": None}) as silent:
+    async with site({"/api/tags": None}) as silent:
         search = asyncio.create_task(find_models((), environ={}, servers=local(silent), timeout=60))
-        await asyncio.wait_for(silent.was_asked.wait(), 10)
+        await asyncio.wait_for(silent.asked.wait(), 10)
         search.cancel()
         with pytest.raises(asyncio.CancelledError):
             await search
@@ -137,7 +136,7 @@ def write(home: Path, **models: tuple[str, str]) -> None:
 @pytest.mark.case("MOD-27", "SRV-11")
 async def test_refreshing_asks_each_provider_its_own_way_and_keeps_the_lists(home: Path) -> None:
     answers = {"/v1/models": LIST, "/chat/models": LIST, "/api/tags": TAGS, "/v1beta/models": GEMINI}
-    async with listening(answers) as listener:
+    async with site(answers) as listener:
         url = listener.url
         write(
             home,
@@ -158,8 +157,8 @@ async def test_refreshing_asks_each_provider_its_own_way_and_keeps_the_lists(hom
             ("ollama", "qwen3:8b"),
             ("gemini", "gemini-2.5-pro"),
         }
-        assert len(listener.asked) == 4
-        by_path = {asked.path.partition("?")[0]: asked.headers for asked in listener.asked}
+        assert len(listener.requests) == 4
+        by_path = {asked.path.partition("?")[0]: asked.headers for asked in listener.requests}
         assert by_path["/v1/models"]["x-api-key"] == "sk-my-own-key"
         assert by_path["/chat/models"]["authorization"] == "Bearer sk-my-own-key"
         assert by_path["/v1beta/models"]["x-goog-api-key"] == "sk-my-own-key"
@@ -169,12 +168,13 @@ async def test_refreshing_asks_each_provider_its_own_way_and_keeps_the_lists(hom
 
 @pytest.mark.case("MOD-27", "F-57")
 async def test_a_provider_that_does_not_answer_is_named_and_its_old_list_stays(home: Path) -> None:
-    async with listening({"/v1/models": LIST, "/api/tags": TAGS}) as listener:
+    pages: dict[str, Page] = {"/v1/models": LIST, "/api/tags": TAGS}
+    async with site(pages) as listener:
         write(home, a=("anthropic-compatible", listener.url), o=("ollama", listener.url))
         refresher = offers(home, {"MY_KEY": "sk-my-own-key"})
         first = await refresher.refresh()
-        listener.answers["/v1/models"] = (401, b"{}")
-        listener.answers["/api/tags"] = (200, b"nonsense")
+        pages["/v1/models"] = (401, b"{}")
+        pages["/api/tags"] = (200, b"nonsense")
         second = await refresher.refresh()
         assert second.entries == first.entries
         assert second.problems == (
@@ -185,10 +185,10 @@ async def test_a_provider_that_does_not_answer_is_named_and_its_old_list_stays(h
 
 @pytest.mark.case("MOD-27", "SECRET-05")
 async def test_refreshing_does_not_take_a_key_to_another_origin(home: Path) -> None:
-    async with listening({"/v1/models": LIST}) as evil:
+    async with site({"/v1/models": LIST}) as evil:
         write(home, a=("anthropic-compatible", "https://api.example.com"))
         refresher = offers(home, {"MY_KEY": "sk-my-own-key"})
         write(home, a=("anthropic-compatible", evil.url))
         told = await refresher.refresh()
-        assert evil.asked == []
+        assert evil.requests == []
         assert "was given for https://api.example.com:443" in told.problems[0]

@@ -11,7 +11,7 @@ from pilothouse.models import error_texts
 from pilothouse.types.messages import Media, Message, ResultBlock
 from pilothouse.types.stream import Retrying
 from tests.models.asking import answer_of, failure_of, model_at, of, said, text_of
-from tests.support.raw_server import RawServer, answering
+from tests.support.raw_server import RawServer, answer_each
 from tests.support.scripted_endpoint import Endpoint, Fault, Reply
 from tests.support.wire_writers import WIRES, Say, Text, Wire
 
@@ -245,7 +245,7 @@ async def test_a_compression_that_nobody_asked_for_is_told_once() -> None:
     answer = (
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: br\r\ncontent-length: 3\r\n\r\nabc"
     )
-    async with RawServer(answering(answer)) as server:
+    async with RawServer(answer_each(answer)) as server:
         failed = failure_of(await answer_of(model_at(CHAT, server.url), said("hi")))
         assert server.connections == 1
     assert "compresses its answer as “br” although it was asked not to" in failed.message

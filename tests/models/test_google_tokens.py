@@ -22,7 +22,7 @@ from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.models import ModelConfig
 from tests.models.asking import answer_of, failure_of, said, text_of
-from tests.support.named_provider import streamed
+from tests.models.strict_provider import stream_of
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
 TOKEN = "ya29.a-token-that-passes"
@@ -78,7 +78,7 @@ async def test_a_service_accounts_key_opens_gemini_on_vertex_and_is_never_sent()
             checked(request, f"{server.url}/token")
             return tokens(request)
         good = request.target == path and request.headers["authorization"] == f"Bearer {TOKEN}"
-        return Answer(200, streamed("gemini"), {"content-type": "text/event-stream"}) if good else Answer(401)
+        return Answer(200, stream_of("gemini"), {"content-type": "text/event-stream"}) if good else Answer(401)
 
     async with TinyHttp(answer) as server:
         base = f"{server.url}/v1/projects/p/locations/global"
@@ -187,7 +187,7 @@ async def test_a_token_that_is_refused_before_its_time_is_renewed_and_the_questi
             return Answer(200, json.dumps({"access_token": good[-1], "expires_in": 3599}).encode())
         if request.headers["authorization"] != f"Bearer {good[-1]}":
             return Answer(401, b'{"error": {"code": 401, "status": "UNAUTHENTICATED", "message": "expired"}}')
-        return Answer(200, streamed("gemini"), {"content-type": "text/event-stream"})
+        return Answer(200, stream_of("gemini"), {"content-type": "text/event-stream"})
 
     async with TinyHttp(answer) as server:
         config = ModelConfig(name="V", provider="gemini", service="vertex", base_url=server.url, model="g")

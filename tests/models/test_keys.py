@@ -17,7 +17,7 @@ from pilothouse.types.api import ModelInput
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode_text
 from pilothouse.types.messages import Message, ModelRequest, TextBlock
-from tests.support.catalogue import Parts, open_catalogue
+from tests.models.catalogue import Parts, open_catalogue
 from tests.support.scripted_endpoint import Endpoint
 
 CANARY = "sk-canary-0123456789"
@@ -115,19 +115,19 @@ async def test_a_server_on_this_machine_is_asked_without_the_unset_key(home: Pat
         assert "x-api-key" not in endpoint.requests[0].headers
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "name"),
-    [
-        ("", "none", ""),
-        (" ", "none", ""),
-        ("secret:x", "secret", "x"),
-        ("sk:abc", "literal", ""),
-        ("env", "literal", ""),
-    ],
-)
-def test_a_source_is_read_as_it_is_meant(text: str, kind: str, name: str) -> None:
+SOURCES = {
+    "": ("none", ""),
+    " ": ("none", ""),
+    "secret:x": ("secret", "x"),
+    "sk:abc": ("literal", ""),
+    "env": ("literal", ""),
+}
+
+
+@pytest.mark.parametrize("text", SOURCES)
+def test_a_source_is_read_as_it_is_meant(text: str) -> None:
     source = read_source(text)
-    assert (source.kind, source.name) == (kind, name)
+    assert (source.kind, source.name) == SOURCES[text]
 
 
 @pytest.mark.case("SECRET-05")

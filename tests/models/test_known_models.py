@@ -20,7 +20,7 @@ from pilothouse.types import limits
 from pilothouse.types.models import Known, ModelConfig, Provider
 from pilothouse.types.prices import Prices
 from pilothouse.types.stream import Usage
-from tests.support.catalogue import open_catalogue
+from tests.models.catalogue import open_catalogue
 
 ANTHROPIC = "https://api.anthropic.com"
 OPENAI = "https://api.openai.com/v1"

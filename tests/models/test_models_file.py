@@ -11,7 +11,7 @@ import pytest
 from pilothouse.models.models_file import slug
 from pilothouse.models.wire_table import adapter_of, media_of
 from pilothouse.types.models import PROVIDERS, ModelConfig
-from tests.support.catalogue import open_catalogue
+from tests.models.catalogue import open_catalogue
 
 DEEPSEEK = {
     "name": "DeepSeek Reasoner",

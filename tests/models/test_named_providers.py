@@ -24,8 +24,15 @@ from pilothouse.types.models import ModelConfig
 from pilothouse.types.origins import origin_of
 from pilothouse.types.stream import StreamEvent
 from tests.models.asking import KEY, answer_of, failure_of, said, text_of
-from tests.support.aws_frames import chunk, exception
-from tests.support.named_provider import EVENT_STREAM, Insisted, chunks_of_claude, provider, signed_by, streamed
+from tests.models.aws_frames import chunk, exception
+from tests.models.strict_provider import (
+    EVENT_STREAM,
+    ExpectedRequest,
+    chunks_of_claude,
+    signature_check,
+    stream_of,
+    strict_provider,
+)
 from tests.support.tiny_http import Answer, Request, TinyHttp
 from tests.support.wire_writers import Wire
 
@@ -57,29 +64,37 @@ async def asked(config: ModelConfig, key: str = KEY) -> list[StreamEvent]:
 
 
 # What each documents: path, headers, and what it does not take. Written from their pages, not from the table.
-DOCUMENTED: list[tuple[str, Wire, Insisted]] = [
+DOCUMENTED: list[tuple[str, Wire, ExpectedRequest]] = [
     (
         "anthropic",
         "anthropic-compatible",
-        Insisted("/v1/messages", {"x-api-key": KEY, "anthropic-version": "2023-06-01"}, {"model": "m", "stream": True}),
+        ExpectedRequest(
+            "/v1/messages", {"x-api-key": KEY, "anthropic-version": "2023-06-01"}, {"model": "m", "stream": True}
+        ),
     ),
-    ("openai", "openai-responses", Insisted("/v1/responses", BEARER, {"model": "m", "stream": True})),
-    ("openai-chat", "openai-compatible", Insisted("/v1/chat/completions", BEARER, {"model": "m"})),
+    ("openai", "openai-responses", ExpectedRequest("/v1/responses", BEARER, {"model": "m", "stream": True})),
+    ("openai-chat", "openai-compatible", ExpectedRequest("/v1/chat/completions", BEARER, {"model": "m"})),
     (
         "gemini",
         "gemini",
-        Insisted("/v1beta/models/m:streamGenerateContent?alt=sse", {"x-goog-api-key": KEY}, without=("authorization",)),
+        ExpectedRequest(
+            "/v1beta/models/m:streamGenerateContent?alt=sse", {"x-goog-api-key": KEY}, without=("authorization",)
+        ),
     ),
-    ("azure", "openai-responses", Insisted("/openai/v1/responses", {"api-key": KEY}, without=("authorization",))),
+    (
+        "azure",
+        "openai-responses",
+        ExpectedRequest("/openai/v1/responses", {"api-key": KEY}, without=("authorization",)),
+    ),
     (
         "azure-chat",
         "openai-compatible",
-        Insisted("/openai/v1/chat/completions", {"api-key": KEY}, {"model": "m"}, without=("authorization",)),
+        ExpectedRequest("/openai/v1/chat/completions", {"api-key": KEY}, {"model": "m"}, without=("authorization",)),
     ),
     (
         "azure-deployment",
         "openai-compatible",
-        Insisted(
+        ExpectedRequest(
             "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
             {"api-key": KEY},
             without=("authorization",),
@@ -88,33 +103,39 @@ DOCUMENTED: list[tuple[str, Wire, Insisted]] = [
     (
         "azure-claude",
         "anthropic-compatible",
-        Insisted("/anthropic/v1/messages", {"x-api-key": KEY}, without=("authorization",)),
+        ExpectedRequest("/anthropic/v1/messages", {"x-api-key": KEY}, without=("authorization",)),
     ),
-    ("openrouter", "openai-compatible", Insisted("/api/v1/chat/completions", {**BEARER, "x-title": "Pilothouse"})),
-    ("groq", "openai-compatible", Insisted("/openai/v1/chat/completions", BEARER, {"model": "m"})),
+    (
+        "openrouter",
+        "openai-compatible",
+        ExpectedRequest("/api/v1/chat/completions", {**BEARER, "x-title": "Pilothouse"}),
+    ),
+    ("groq", "openai-compatible", ExpectedRequest("/openai/v1/chat/completions", BEARER, {"model": "m"})),
     (
         "mistral",
         "openai-compatible",
-        Insisted("/v1/chat/completions", BEARER, {"stream": True}, without=("stream_options", "max_completion_tokens")),
+        ExpectedRequest(
+            "/v1/chat/completions", BEARER, {"stream": True}, without=("stream_options", "max_completion_tokens")
+        ),
     ),
-    ("deepseek", "anthropic-compatible", Insisted("/anthropic/v1/messages", {"x-api-key": KEY}, {"model": "m"})),
-    ("xai", "openai-compatible", Insisted("/v1/chat/completions", BEARER)),
-    ("together", "openai-compatible", Insisted("/v1/chat/completions", BEARER)),
-    ("fireworks", "openai-compatible", Insisted("/inference/v1/chat/completions", BEARER)),
+    ("deepseek", "anthropic-compatible", ExpectedRequest("/anthropic/v1/messages", {"x-api-key": KEY}, {"model": "m"})),
+    ("xai", "openai-compatible", ExpectedRequest("/v1/chat/completions", BEARER)),
+    ("together", "openai-compatible", ExpectedRequest("/v1/chat/completions", BEARER)),
+    ("fireworks", "openai-compatible", ExpectedRequest("/inference/v1/chat/completions", BEARER)),
     (
         "github-models",
         "openai-compatible",
-        Insisted("/inference/chat/completions", {**BEARER, "x-github-api-version": "2022-11-28"}),
+        ExpectedRequest("/inference/chat/completions", {**BEARER, "x-github-api-version": "2022-11-28"}),
     ),
-    ("ollama", "ollama", Insisted("/api/chat", {}, {"model": "m", "stream": True})),
-    ("lmstudio", "openai-compatible", Insisted("/v1/chat/completions")),
-    ("llamacpp", "openai-compatible", Insisted("/v1/chat/completions")),
-    ("vllm", "openai-compatible", Insisted("/v1/chat/completions")),
-    ("bedrock-openai", "openai-compatible", Insisted("/openai/v1/chat/completions", BEARER)),
+    ("ollama", "ollama", ExpectedRequest("/api/chat", {}, {"model": "m", "stream": True})),
+    ("lmstudio", "openai-compatible", ExpectedRequest("/v1/chat/completions")),
+    ("llamacpp", "openai-compatible", ExpectedRequest("/v1/chat/completions")),
+    ("vllm", "openai-compatible", ExpectedRequest("/v1/chat/completions")),
+    ("bedrock-openai", "openai-compatible", ExpectedRequest("/openai/v1/chat/completions", BEARER)),
     (
         "vertex",
         "gemini",
-        Insisted(
+        ExpectedRequest(
             "/v1/projects/proj/locations/global/publishers/google/models/m:streamGenerateContent?alt=sse",
             BEARER,
             without=("x-goog-api-key",),
@@ -123,7 +144,7 @@ DOCUMENTED: list[tuple[str, Wire, Insisted]] = [
     (
         "vertex-claude",
         "anthropic-compatible",
-        Insisted(
+        ExpectedRequest(
             "/v1/projects/proj/locations/global/publishers/anthropic/models/m:streamRawPredict",
             BEARER,
             {"anthropic_version": "vertex-2023-10-16", "stream": True},
@@ -134,9 +155,9 @@ DOCUMENTED: list[tuple[str, Wire, Insisted]] = [
 
 
 @pytest.mark.parametrize(("service", "wire", "insisted"), DOCUMENTED, ids=[each[0] for each in DOCUMENTED])
-async def test_a_provider_is_asked_as_it_documents(service: str, wire: Wire, insisted: Insisted) -> None:
+async def test_a_provider_is_asked_as_it_documents(service: str, wire: Wire, insisted: ExpectedRequest) -> None:
     kind = "application/x-ndjson" if wire == "ollama" else "text/event-stream"
-    async with provider(insisted, streamed(wire), kind) as server:
+    async with strict_provider(insisted, stream_of(wire), kind) as server:
         events = await asked(placed(service, server.url))
         assert text_of(events) == "Hello there.", events[-1]
         assert len(server.requests) == 1
@@ -173,17 +194,17 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
 
 
-def on_bedrock(**more: object) -> Insisted:
+def on_bedrock(**more: object) -> ExpectedRequest:
     body = {"anthropic_version": "bedrock-2023-05-31"}
     without = ("model", "stream", "x-api-key", "anthropic-version")
-    return Insisted(INVOKE, body=body, without=without, **more)  # type: ignore[arg-type]
+    return ExpectedRequest(INVOKE, body=body, without=without, **more)  # type: ignore[arg-type]
 
 
 async def test_claude_on_bedrock_is_asked_with_a_signature_and_its_frames_are_read(aws: None) -> None:
     scope = Scope("eu-west-1", "bedrock")
     headers = {"x-amz-security-token": CREDENTIALS.token}
-    insisted = on_bedrock(headers=headers, check=signed_by(CREDENTIALS, scope, lambda: server.url))
-    async with provider(insisted, chunks_of_claude(), EVENT_STREAM["content-type"]) as server:
+    insisted = on_bedrock(headers=headers, check=signature_check(CREDENTIALS, scope, lambda: server.url))
+    async with strict_provider(insisted, chunks_of_claude(), EVENT_STREAM["content-type"]) as server:
         events = await asked(placed("bedrock-claude", server.url, CLAUDE, "aws"), "")
         assert text_of(events) == "Hello there.", events[-1]
         (request,) = server.requests
@@ -192,13 +213,15 @@ async def test_claude_on_bedrock_is_asked_with_a_signature_and_its_frames_are_re
 
 async def test_claude_on_bedrock_takes_a_bedrock_api_key_instead() -> None:
     insisted = on_bedrock(headers=BEARER)
-    async with provider(insisted, chunks_of_claude(), EVENT_STREAM["content-type"]) as server:
+    async with strict_provider(insisted, chunks_of_claude(), EVENT_STREAM["content-type"]) as server:
         assert text_of(await asked(placed("bedrock-claude", server.url, CLAUDE))) == "Hello there."
 
 
 async def test_the_openai_compatible_side_of_bedrock_is_signed_too(aws: None) -> None:
-    check = signed_by(CREDENTIALS, Scope("eu-west-1", "bedrock"), lambda: server.url)
-    async with provider(Insisted("/openai/v1/chat/completions", check=check), streamed("openai-compatible")) as server:
+    check = signature_check(CREDENTIALS, Scope("eu-west-1", "bedrock"), lambda: server.url)
+    async with strict_provider(
+        ExpectedRequest("/openai/v1/chat/completions", check=check), stream_of("openai-compatible")
+    ) as server:
         assert text_of(await asked(placed("bedrock-openai", server.url, "m", "aws"), "")) == "Hello there."
 
 
@@ -212,14 +235,14 @@ async def test_the_openai_compatible_side_of_bedrock_is_signed_too(aws: None) ->
 )
 async def test_what_bedrock_tells_inside_its_stream_is_told(kind: str, code: str) -> None:
     stream = chunk({"type": "message_start"}) + exception(kind, "as it says")
-    async with provider(on_bedrock(), stream, EVENT_STREAM["content-type"]) as server:
+    async with strict_provider(on_bedrock(), stream, EVENT_STREAM["content-type"]) as server:
         failed = failure_of(await asked(placed("bedrock-claude", server.url, CLAUDE)))
         assert (failed.code, "as it says" in failed.message) == (code, True)
 
 
 async def test_a_damaged_frame_of_bedrock_breaks_the_answer_and_nothing_else() -> None:
     whole = chunks_of_claude()
-    async with provider(on_bedrock(), whole[:-9] + b"x" + whole[-8:], EVENT_STREAM["content-type"]) as server:
+    async with strict_provider(on_bedrock(), whole[:-9] + b"x" + whole[-8:], EVENT_STREAM["content-type"]) as server:
         failed = failure_of(await asked(placed("bedrock-claude", server.url, CLAUDE)))
         assert (failed.code, "checksum" in failed.message) == ("stream_broken", True)
 
@@ -232,7 +255,7 @@ async def test_without_credentials_nothing_is_asked_and_what_to_do_is_said(
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     (tmp_path / "config").write_text("[profile work]\nsso_session = corp\n")
-    async with provider(on_bedrock(), b"") as server:
+    async with strict_provider(on_bedrock(), b"") as server:
         failed = failure_of(await asked(placed("bedrock-claude", server.url, CLAUDE, "aws"), ""))
         assert (failed.code, "aws configure" in failed.message) == ("no_key", True)
         failed = failure_of(await asked(placed("bedrock-claude", server.url, CLAUDE, "aws:work"), ""))
@@ -248,8 +271,8 @@ async def test_a_profile_is_read_from_the_files_of_the_aws_tools(
         "[default]\naws_access_key_id = AKIDOTHER\naws_secret_access_key = other\n"
         "[work]\naws_access_key_id = AKIDWORK\naws_secret_access_key = per%cent\n"
     )
-    check = signed_by(Credentials("AKIDWORK", "per%cent"), Scope("eu-west-1", "bedrock"), lambda: server.url)
-    async with provider(on_bedrock(check=check), chunks_of_claude(), EVENT_STREAM["content-type"]) as server:
+    check = signature_check(Credentials("AKIDWORK", "per%cent"), Scope("eu-west-1", "bedrock"), lambda: server.url)
+    async with strict_provider(on_bedrock(check=check), chunks_of_claude(), EVENT_STREAM["content-type"]) as server:
         config = placed("bedrock-claude", server.url, CLAUDE, "aws:work")
         assert text_of(await asked(config, "")) == "Hello there."
 
@@ -353,20 +376,21 @@ async def test_a_request_to_any_address_of_bedrock_is_signed_for_the_region_in_i
 LIST = b'{"object": "list", "data": [{"id": "one"}, {"id": "two"}]}'
 BARE = b'[{"id": "one", "object": "model", "type": "chat"}, {"id": "two"}]'
 
+LISTS = {
+    "groq": ("/openai/v1/models", LIST),
+    "azure": ("/openai/v1/models", LIST),
+    "together": ("/v1/models", BARE),
+    "fireworks": ("/inference/v1/models", LIST),
+    "github-models": ("/catalog/models", BARE),
+    "deepseek": ("/models", LIST),
+    "vllm": ("/v1/models", LIST),
+}
 
-@pytest.mark.parametrize(
-    ("service", "path", "body"),
-    [
-        ("groq", "/openai/v1/models", LIST),
-        ("azure", "/openai/v1/models", LIST),
-        ("together", "/v1/models", BARE),
-        ("fireworks", "/inference/v1/models", LIST),
-        ("github-models", "/catalog/models", BARE),
-        ("deepseek", "/models", LIST),
-        ("vllm", "/v1/models", LIST),
-    ],
-)
-async def test_a_providers_models_are_listed_where_it_documents_it(service: str, path: str, body: bytes) -> None:
+
+@pytest.mark.parametrize("service", LISTS)
+async def test_a_providers_models_are_listed_where_it_documents_it(service: str) -> None:
+    path, body = LISTS[service]
+
     def answer(request: Request) -> Answer:
         return Answer(200, body) if request.target == path else Answer(404)
 

@@ -13,7 +13,7 @@ from pilothouse.models.providers import address_of
 from pilothouse.types.api import ModelInput
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.models import ModelConfig, Provider
-from tests.support.catalogue import open_catalogue
+from tests.models.catalogue import open_catalogue
 
 
 def at(url: str, wire: Provider = "openai-compatible") -> str:

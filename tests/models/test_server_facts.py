@@ -16,8 +16,8 @@ from pilothouse.models.server_facts import _read, _understood, told
 from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.api import ModelInput
 from pilothouse.types.models import Known, ModelConfig
-from tests.support.catalogue import open_catalogue
-from tests.support.listener import listening
+from tests.models.catalogue import open_catalogue
+from tests.support.tiny_http import site
 
 SHOW = {
     "capabilities": ["completion", "tools", "thinking"],
@@ -42,7 +42,7 @@ def config(url: str, model: str = "m", **fields: Any) -> ModelConfig:
 
 
 async def facts(answers: dict[str, tuple[int, bytes] | None], path: str = "/v1", **fields: Any) -> Known | None:
-    async with listening(answers) as listener:
+    async with site(answers) as listener:
         # Only silence is waited for to the end.
         silent = None in answers.values()
         return await told(config(listener.url + path, **fields), "", timeout=0.3 if silent else 30)
@@ -60,12 +60,12 @@ async def test_ollama_tells_abilities_and_no_more_window_than_most_machines_take
 
 async def test_ollama_is_believed_about_the_window_in_a_models_own_file() -> None:
     shown = SHOW | {"parameters": "num_ctx                        65536\ntemperature 1"}
-    async with listening({"/api/show": said(shown)}) as listener:
+    async with site({"/api/show": said(shown)}) as listener:
         found = await told(config(listener.url, "qwen3:8b", provider="ollama"), "")
         assert found is not None
         assert found.context_window == 65536
         assert found.source.startswith(listener.url.removeprefix("http://") + " on 20")
-        assert json.loads(listener.asked[0].body) == {"model": "qwen3:8b"}
+        assert json.loads(listener.requests[0].body) == {"model": "qwen3:8b"}
 
 
 async def test_llama_cpp_tells_the_window_it_was_started_with() -> None:
@@ -89,11 +89,11 @@ async def test_lm_studio_tells_what_a_model_was_loaded_with() -> None:
 
 
 async def test_vllm_tells_its_longest_request_and_is_asked_with_the_models_key() -> None:
-    async with listening({"/v1/models": said({"data": [{"id": "m", "max_model_len": 24576}]})}) as listener:
+    async with site({"/v1/models": said({"data": [{"id": "m", "max_model_len": 24576}]})}) as listener:
         found = await told(config(f"{listener.url}/v1"), "sk-mine")
         assert found is not None
         assert found.context_window == 24576
-        assert {asked.headers["authorization"] for asked in listener.asked} == {"Bearer sk-mine"}
+        assert {asked.headers["authorization"] for asked in listener.requests} == {"Bearer sk-mine"}
 
 
 def test_openrouter_tells_window_limit_abilities_and_prices() -> None:
@@ -177,7 +177,7 @@ def test_only_servers_that_are_near_or_tell_everyone_are_asked(url: str, provide
 
 async def test_an_added_model_has_what_its_server_told_until_it_becomes_another(home: Path) -> None:
     lists = {"data": [{"id": "small", "max_model_len": 9000}, {"id": "large", "max_model_len": 90_000}]}
-    async with listening({"/v1/models": said(lists)}) as listener:
+    async with site({"/v1/models": said(lists)}) as listener:
         models = open_catalogue(home, {}).models
         form: dict[str, Any] = {"name": "Local", "provider": "openai-compatible", "base_url": f"{listener.url}/v1"}
         view = await models.add(ModelInput(**form, model="small"))
@@ -188,9 +188,9 @@ async def test_an_added_model_has_what_its_server_told_until_it_becomes_another(
         kept = json.loads((home / "models.json").read_text())["models"]["local"]
         assert kept["contextWindow"] is None
         assert kept["known"]["contextWindow"] == 9000
-        times = len(listener.asked)
+        times = len(listener.requests)
         assert (await models.update("local", ModelInput(**form, model="small"))).context_window == 9000
-        assert len(listener.asked) == times
+        assert len(listener.requests) == times
         assert (await models.update("local", ModelInput(**form, model="large"))).context_window == 90_000
         mine = await models.update("local", ModelInput(**form, model="large", context_window=1234))
         assert (mine.context_window, mine.facts_from) == (1234, "")
@@ -201,7 +201,7 @@ async def test_an_added_model_has_what_its_server_told_until_it_becomes_another(
 
 
 async def test_what_is_known_of_a_model_is_told_before_it_is_saved(home: Path) -> None:
-    async with listening({"/v1/models": said({"data": [{"id": "m", "max_model_len": 9000}]})}) as listener:
+    async with site({"/v1/models": said({"data": [{"id": "m", "max_model_len": 9000}]})}) as listener:
         models = open_catalogue(home, {}).models
         form = ModelInput(name="X", provider="openai-compatible", base_url=f"{listener.url}/v1", model="m")
         assert (await models.about(form)).context_label == "9K context"

@@ -162,15 +162,14 @@ def test_ollama_is_asked_for_the_configured_window() -> None:
     assert sent["options"] == {"num_ctx": 12_345, "num_predict": 7}
 
 
+DEEPSEEK = "https://api.deepseek.com/anthropic"
+
+
 @pytest.mark.parametrize(
     ("provider", "base", "url"),
     [
         ("anthropic-compatible", "", "https://api.anthropic.com/v1/messages"),
-        (
-            "anthropic-compatible",
-            "https://api.deepseek.com/anthropic",
-            "https://api.deepseek.com/anthropic/v1/messages",
-        ),
+        ("anthropic-compatible", DEEPSEEK, f"{DEEPSEEK}/v1/messages"),
         ("anthropic-compatible", "http://h/v1/", "http://h/v1/messages"),
         ("openai-compatible", "", "https://api.openai.com/v1/chat/completions"),
         ("openai-compatible", "http://h:1234", "http://h:1234/v1/chat/completions"),

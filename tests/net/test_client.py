@@ -18,7 +18,7 @@ from pilothouse.net.loop_clients import close_clients
 from pilothouse.types import limits
 from pilothouse.types.origins import is_loopback_host
 from tests.net.answers import CHUNKED, OK, whole
-from tests.support.raw_server import Peer, RawServer, answering, cut
+from tests.support.raw_server import Peer, RawServer, answer_and_close, answer_each
 from tests.support.scripted_endpoint import Endpoint, Fault, Reply
 from tests.support.wire_writers import Say, Text
 
@@ -64,7 +64,7 @@ async def test_a_silence_is_told_apart_from_being_cancelled(endpoint: Endpoint) 
     assert task is not None
     assert task.cancelling() == 0
     await reply.aclose()
-    await endpoint.until_closed(timeout=1)
+    await endpoint.until_closed()
 
 
 async def test_a_slow_reader_is_not_taken_for_a_silent_server(endpoint: Endpoint) -> None:
@@ -82,7 +82,7 @@ async def test_a_slow_reader_is_not_taken_for_a_silent_server(endpoint: Endpoint
 async def test_a_connection_is_used_again_for_the_next_request(endpoint: Endpoint) -> None:
     for _ in range(3):
         await fetch(f"{endpoint.url}/closed", timeout=5, limit=100)
-    assert len(endpoint._connections) == 1
+    assert len(endpoint._tasks) == 1
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.8.8", "::1", "app.localhost"])
@@ -108,20 +108,20 @@ async def failure(talk: Callable[[Peer], Awaitable[object]], path: str = "") -> 
 
 
 async def test_what_went_wrong_is_told_by_one_of_a_few_words() -> None:
-    error = await failure(cut(b""))
+    error = await failure(answer_and_close(b""))
     assert (error.problem, error.why, error.sent) == ("broken", "the other side closed the connection", True)
-    error = await failure(cut(whole(b"hello")[:-1]))
+    error = await failure(answer_and_close(whole(b"hello")[:-1]))
     assert (error.problem, error.why, error.sent) == ("broken", "the other side closed the connection", True)
-    error = await failure(answering(b"220 mail.example ESMTP\r\n"))
+    error = await failure(answer_each(b"220 mail.example ESMTP\r\n"))
     assert (error.problem, error.why, error.sent) == ("broken", "its answer is not HTTP", True)
-    error = await failure(answering(whole(b"x" * 1001)))
+    error = await failure(answer_each(whole(b"x" * 1001)))
     assert (error.problem, error.why) == ("large", "it sent more than 0 KB")
-    error = await failure(cut(b""), "/\n")
+    error = await failure(answer_and_close(b""), "/\n")
     assert (error.problem, error.why, error.sent) == ("url", "the address or a header is not valid", False)
 
 
 async def test_a_server_that_is_not_there_is_told() -> None:
-    async with RawServer(cut(b"")) as server:
+    async with RawServer(answer_and_close(b"")) as server:
         url = server.url
     with pytest.raises(NetError) as caught:
         await send("GET", url, headers={}, timeout=5)
@@ -131,7 +131,7 @@ async def test_a_server_that_is_not_there_is_told() -> None:
 
 @pytest.mark.parametrize("answer", [b"", OK, b"HTTP/1.1 100 Continue\r\n\r\n"])
 async def test_a_head_that_does_not_come_is_given_up_and_its_connection_closed(answer: bytes) -> None:
-    async with RawServer(answering(answer)) as server:
+    async with RawServer(answer_each(answer)) as server:
         with pytest.raises(NetError) as caught:
             await send("POST", server.url, headers={}, content=b"{}", timeout=0.1)
         assert (caught.value.problem, caught.value.why) == ("silent", "nothing came for 0.1 s")
@@ -141,7 +141,7 @@ async def test_a_head_that_does_not_come_is_given_up_and_its_connection_closed(a
 
 
 async def test_closing_the_clients_wakes_a_reader_with_an_error_and_the_next_request_goes_out() -> None:
-    async with RawServer(answering(CHUNKED + b"5\r\nhello\r\n")) as server:
+    async with RawServer(answer_each(CHUNKED + b"5\r\nhello\r\n")) as server:
         reply = await send("GET", server.url, headers={}, timeout=5)
         assert await reply.chunk(5) == b"hello"
         reading = asyncio.create_task(reply.chunk(5))
@@ -163,9 +163,9 @@ async def test_closing_the_clients_wakes_a_reader_with_an_error_and_the_next_req
 
 
 async def test_another_place_that_a_server_names_is_not_asked() -> None:
-    async with RawServer(cut(b"")) as other:
+    async with RawServer(answer_and_close(b"")) as other:
         there = b"HTTP/1.1 302 Found\r\nlocation: %s\r\ncontent-length: 0\r\n\r\n" % other.url.encode()
-        async with RawServer(answering(there)) as server:
+        async with RawServer(answer_each(there)) as server:
             got = await fetch(server.url, headers={"authorization": "Bearer key"}, timeout=5, limit=10)
             assert (got.status, got.headers["location"]) == (302, other.url)
             await close_clients()
@@ -200,7 +200,7 @@ async def test_a_compressed_answer_is_unpacked_however_it_is_cut(coding: bytes, 
         await peer.send(b"0\r\n\r\n")
         await peer.gone()
 
-    for way in (talk, answering(packed(coding, body))):
+    for way in (talk, answer_each(packed(coding, body))):
         async with RawServer(way) as server:
             assert (await fetch(server.url, timeout=5, limit=10)).body == b"hello"
             await close_clients()
@@ -208,12 +208,12 @@ async def test_a_compressed_answer_is_unpacked_however_it_is_cut(coding: bytes, 
 
 @pytest.mark.parametrize("body", [b"hello", gzip.compress(b"hello", mtime=0)[:10] + b"\xff" * 20])
 async def test_a_damaged_compressed_answer_is_told(body: bytes) -> None:
-    error = await failure(answering(packed(b"gzip", body)))
+    error = await failure(answer_each(packed(b"gzip", body)))
     assert (error.problem, error.why) == ("broken", "its compressed answer is damaged")
 
 
 async def test_an_unknown_compression_is_refused_again_and_again() -> None:
-    async with RawServer(answering(packed(b"br", b"hello"))) as server:
+    async with RawServer(answer_each(packed(b"br", b"hello"))) as server:
         reply = await send("GET", server.url, headers={}, timeout=5)
         for _ in range(2):
             with pytest.raises(NetError, match="compresses its answer as “br” although it was asked not to"):
@@ -231,7 +231,7 @@ def test_the_name_of_a_compression_cannot_paint_the_terminal() -> None:
 @pytest.mark.slow
 async def test_a_bomb_unfolds_in_small_pieces_and_only_as_far_as_it_is_read() -> None:
     bomb = gzip.compress(b"\0" * (64 << 20))
-    async with RawServer(answering(packed(b"gzip", bomb))) as server:
+    async with RawServer(answer_each(packed(b"gzip", bomb))) as server:
         tracemalloc.start()
         try:
             reply = await send("GET", server.url, headers={}, timeout=5)

@@ -23,7 +23,8 @@ from pilothouse.types import limits
 from tests.net.answers import EMPTY, REQUEST, got, whole
 from tests.support import leaks
 from tests.support.certificates import SelfSigned
-from tests.support.raw_server import Peer, RawServer, answering
+from tests.support.ports import free_port
+from tests.support.raw_server import Peer, RawServer, answer_each
 
 NAME = "model.example"
 
@@ -47,12 +48,6 @@ def lookup(monkeypatch: pytest.MonkeyPatch, *addresses: tuple[str, int] | Except
         ]
 
     monkeypatch.setattr(loop, "getaddrinfo", found)
-
-
-def free_port() -> int:
-    """Return a port on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        return int(nobody.getsockname()[1])
 
 
 @contextmanager
@@ -91,7 +86,7 @@ async def failure(place: Place) -> NetError:
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 async def test_an_address_and_a_name_are_connected_to(host: str) -> None:
     async with (
-        RawServer(answering(EMPTY), host=host) as server,
+        RawServer(answer_each(EMPTY), host=host) as server,
         dialled(Place("http", host, server.port)) as connection,
     ):
         assert (await got(connection)).is_whole
@@ -102,7 +97,7 @@ async def test_an_address_and_a_name_are_connected_to(host: str) -> None:
 
 async def test_the_next_address_is_tried_when_the_first_is_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "NEXT_ADDRESS", 60.0)
-    async with RawServer(answering(whole(b"hello"))) as server:
+    async with RawServer(answer_each(whole(b"hello"))) as server:
         dead = ("127.0.0.1", free_port())
         lookup(monkeypatch, dead, dead, ("127.0.0.1", server.port))
         # A failure is not waited for.
@@ -113,7 +108,7 @@ async def test_the_next_address_is_tried_when_the_first_is_dead(monkeypatch: pyt
 async def test_the_next_address_is_tried_when_the_first_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "NEXT_ADDRESS", 0.02)
     before = leaks.tasks()
-    async with RawServer(answering(whole(b"hello"))) as server:
+    async with RawServer(answer_each(whole(b"hello"))) as server:
         with black_hole() as silent:
             lookup(monkeypatch, silent, silent, ("127.0.0.1", server.port))
             async with dialled(Place("http", NAME, 80)) as connection:
@@ -124,7 +119,7 @@ async def test_the_next_address_is_tried_when_the_first_is_silent(monkeypatch: p
 
 async def test_one_connection_is_kept_when_several_addresses_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "NEXT_ADDRESS", 0.0)
-    async with RawServer(answering(whole(b"hello"))) as server:
+    async with RawServer(answer_each(whole(b"hello"))) as server:
         lookup(monkeypatch, *[("127.0.0.1", server.port)] * 5)
         async with dialled(Place("http", NAME, 80)) as connection:
             assert (await got(connection)).body == b"hello"
@@ -218,7 +213,7 @@ async def test_a_certificate_that_the_machine_trusts_is_enough(
     monkeypatch: pytest.MonkeyPatch, own: SelfSigned, host: str
 ) -> None:
     trusting(monkeypatch, own)
-    async with RawServer(answering(whole(b"hello"), whole(b"again")), tls=own.server()) as server:
+    async with RawServer(answer_each(whole(b"hello"), whole(b"again")), tls=own.server()) as server:
         lookup(monkeypatch, ("127.0.0.1", server.port))
         async with dialled(Place("https", host, server.port)) as connection:
             assert (await got(connection)).body == b"hello"
@@ -232,7 +227,7 @@ async def test_a_certificate_that_the_machine_trusts_is_enough(
 async def test_a_certificate_that_nobody_vouches_for_is_told(
     monkeypatch: pytest.MonkeyPatch, own: SelfSigned, host: str
 ) -> None:
-    async with RawServer(answering(EMPTY), tls=own.server()) as server:
+    async with RawServer(answer_each(EMPTY), tls=own.server()) as server:
         lookup(monkeypatch, ("127.0.0.1", server.port))
         error = await failure(Place("https", host, server.port))
         assert error.problem == "unreachable"
@@ -242,7 +237,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_told(
 
 async def test_a_certificate_for_another_name_is_told(monkeypatch: pytest.MonkeyPatch, own: SelfSigned) -> None:
     trusting(monkeypatch, own)
-    async with RawServer(answering(EMPTY), tls=own.server()) as server:
+    async with RawServer(answer_each(EMPTY), tls=own.server()) as server:
         lookup(monkeypatch, ("127.0.0.1", server.port))
         error = await failure(Place("https", NAME, server.port))
         assert error.problem == "unreachable"
@@ -263,7 +258,7 @@ async def test_a_server_without_encryption_is_told(monkeypatch: pytest.MonkeyPat
 
 async def test_an_encrypted_server_is_told_apart_from_one_without(own: SelfSigned) -> None:
     async with (
-        RawServer(answering(EMPTY), tls=own.server()) as server,
+        RawServer(answer_each(EMPTY), tls=own.server()) as server,
         dialled(Place("http", "127.0.0.1", server.port)) as connection,
     ):
         assert (await got(connection)).why in ("its answer is not HTTP", "the other side closed the connection")

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from pilothouse.net.errors import NetError
 from pilothouse.net.event_frames import EventFrames
-from tests.support.aws_frames import chunk, event, exception, frame
+from tests.models.aws_frames import chunk, event, exception, frame
 
 # Published with AWS's own decoder: an empty frame, every type of header, a string and a payload, an error.
 EMPTY = b"\x00\x00\x00\x10\x00\x00\x00\x00\x05\xc2H\xeb}\x98\xc8\xff"

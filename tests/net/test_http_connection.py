@@ -15,7 +15,7 @@ from pilothouse.net.errors import NetError
 from pilothouse.net.http_connection import HttpConnection
 from pilothouse.types import limits
 from tests.net.answers import CHUNKED, EMPTY, OK, REQUEST, Got, connected, got, taken_apart, until, whole
-from tests.support.raw_server import Peer, RawServer, answering, cut
+from tests.support.raw_server import Peer, RawServer, answer_and_close, answer_each
 
 CLOSED = "the other side closed the connection"
 NOT_HTTP = "its answer is not HTTP"
@@ -82,7 +82,7 @@ NONSENSE = {
 @pytest.mark.parametrize("kind", WHOLE)
 async def test_a_whole_answer_is_read_to_its_end(kind: str) -> None:
     answer, body = WHOLE[kind]
-    async with RawServer(answering(answer)) as server, connected(server) as connection:
+    async with RawServer(answer_each(answer)) as server, connected(server) as connection:
         assert (await got(connection))[::2] == (200, body, "")
         assert not connection.headers.get("link")
 
@@ -105,14 +105,14 @@ async def test_an_answer_may_come_byte_by_byte(kind: str) -> None:
 @pytest.mark.parametrize("status", [204, 304])
 async def test_some_answers_have_no_body_whatever_they_say(status: int) -> None:
     answer = b"HTTP/1.1 %d X\r\ncontent-length: 5\r\n\r\n" % status
-    async with RawServer(answering(answer, whole(b"next"))) as server, connected(server) as connection:
+    async with RawServer(answer_each(answer, whole(b"next"))) as server, connected(server) as connection:
         assert (await got(connection))[::2] == (status, b"", "")
         assert connection.is_spare
         assert (await got(connection)).body == b"next"
 
 
 async def test_an_answer_without_a_length_ends_with_its_connection() -> None:
-    async with RawServer(cut(OK + b"\r\nhello")) as server, connected(server) as connection:
+    async with RawServer(answer_and_close(OK + b"\r\nhello")) as server, connected(server) as connection:
         assert (await got(connection))[::2] == (200, b"hello", "")
         assert not connection.is_spare
 
@@ -122,7 +122,7 @@ async def test_an_answer_without_a_length_ends_with_its_connection() -> None:
     [whole(b"hello")[:-1], CHUNKED + b"5\r\nhel", CHUNKED + b"5\r\nhello\r\n", CHUNKED + b"5\r\nhello\r\n0\r\n"],
 )
 async def test_a_body_that_is_cut_short_is_told(answer: bytes) -> None:
-    async with RawServer(cut(answer)) as server, connected(server) as connection:
+    async with RawServer(answer_and_close(answer)) as server, connected(server) as connection:
         answered = await got(connection)
         assert answered.status == 200
         assert b"hello".startswith(answered.body)
@@ -131,7 +131,7 @@ async def test_a_body_that_is_cut_short_is_told(answer: bytes) -> None:
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 2", OK, b"HTTP/1.1 100 Continue\r\n\r\n"])
 async def test_an_end_before_the_head_is_told(answer: bytes) -> None:
-    async with RawServer(cut(answer)) as server, connected(server) as connection:
+    async with RawServer(answer_and_close(answer)) as server, connected(server) as connection:
         assert await got(connection) == Got(0, {}, b"", False, CLOSED)
 
 
@@ -158,13 +158,13 @@ async def test_a_reset_is_told_wherever_it_comes(answer: bytes) -> None:
 
 @pytest.mark.parametrize("kind", NONSENSE)
 async def test_nonsense_is_told_at_once_and_ends_the_connection(kind: str) -> None:
-    async with RawServer(answering(NONSENSE[kind])) as server, connected(server) as connection:
+    async with RawServer(answer_each(NONSENSE[kind])) as server, connected(server) as connection:
         assert await got(connection) == Got(0, {}, b"", False, NOT_HTTP)
         await server.until(open=0)
 
 
 async def test_nonsense_between_pieces_breaks_the_body_off() -> None:
-    async with RawServer(answering(CHUNKED + b"5\r\nhello\r\nzz\r\n")) as server, connected(server) as connection:
+    async with RawServer(answer_each(CHUNKED + b"5\r\nhello\r\nzz\r\n")) as server, connected(server) as connection:
         answered = await got(connection)
         assert (answered.body, answered.is_whole, answered.why) == (b"hello", False, NOT_HTTP)
 
@@ -243,7 +243,7 @@ async def test_a_server_must_wait_for_a_reader_that_does_not_read() -> None:
 
 async def test_what_was_held_back_is_read_after_the_connection_was_closed() -> None:
     much = OK + b"content-length: 99999999\r\n\r\n" + b"x" * (4 << 20)
-    async with RawServer(answering(much)) as server, connected(server) as connection:
+    async with RawServer(answer_each(much)) as server, connected(server) as connection:
         await connection.ask(REQUEST)
         await until(lambda: connection._is_paused)
         connection.close()
@@ -254,7 +254,7 @@ async def test_what_was_held_back_is_read_after_the_connection_was_closed() -> N
 
 async def test_pieces_of_one_moment_come_as_one() -> None:
     answered = CHUNKED + b"".join(b"1\r\n%c\r\n" % one for one in b"hello") + b"0\r\n\r\n"
-    async with RawServer(answering(answered)) as server, connected(server) as connection:
+    async with RawServer(answer_each(answered)) as server, connected(server) as connection:
         await connection.ask(REQUEST)
         assert await connection.chunk() == b"hello"
         assert await connection.chunk() is None
@@ -277,14 +277,14 @@ async def test_pieces_of_one_moment_come_as_one() -> None:
     ],
 )
 async def test_a_connection_of_which_the_next_answer_is_in_doubt_is_not_used_again(answer: bytes) -> None:
-    async with RawServer(answering(answer)) as server, connected(server) as connection:
+    async with RawServer(answer_each(answer)) as server, connected(server) as connection:
         assert (await got(connection))[2:4] == (b"hello", True)
         assert not connection.is_spare
 
 
 async def test_a_connection_with_an_old_server_that_keeps_it_is_used_again() -> None:
     answer = b"HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 5\r\n\r\nhello"
-    async with RawServer(answering(answer, answer)) as server, connected(server) as connection:
+    async with RawServer(answer_each(answer, answer)) as server, connected(server) as connection:
         for _ in range(2):
             assert (await got(connection)).body == b"hello"
             assert connection.is_spare
@@ -292,7 +292,7 @@ async def test_a_connection_with_an_old_server_that_keeps_it_is_used_again() -> 
 
 async def test_nothing_is_left_of_one_answer_in_the_next() -> None:
     first = OK + b"x-first: 1\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nx-late: 1\r\n\r\n"
-    async with RawServer(answering(first, whole(b"next"))) as server, connected(server) as connection:
+    async with RawServer(answer_each(first, whole(b"next"))) as server, connected(server) as connection:
         assert (await got(connection)).body == b"hello"
         assert await got(connection) == Got(200, {"content-length": "4"}, b"next", True)
 
@@ -345,7 +345,7 @@ async def test_a_connection_that_ended_before_the_request_is_told_at_once() -> N
 
 @pytest.mark.parametrize("answer", [b"", OK, whole(b"hello")[:-5], OK + b"\r\n"])
 async def test_closing_wakes_whoever_waits_for_the_answer(answer: bytes) -> None:
-    async with RawServer(answering(answer)) as server, connected(server) as connection:
+    async with RawServer(answer_each(answer)) as server, connected(server) as connection:
         waiting = asyncio.create_task(got(connection))
         await until(lambda: connection._state == ("body" if b"\r\n\r\n" in answer else "head"))
         connection.close()
@@ -355,7 +355,7 @@ async def test_closing_wakes_whoever_waits_for_the_answer(answer: bytes) -> None
 
 
 async def test_closing_after_a_whole_answer_takes_nothing_from_it() -> None:
-    async with RawServer(answering(whole(b"hello"))) as server, connected(server) as connection:
+    async with RawServer(answer_each(whole(b"hello"))) as server, connected(server) as connection:
         await connection.ask(REQUEST)
         await until(lambda: connection._pieces)
         connection.close()
@@ -366,7 +366,7 @@ async def test_closing_after_a_whole_answer_takes_nothing_from_it() -> None:
 
 @pytest.mark.slow
 async def test_a_connection_that_is_over_leaves_no_garbage() -> None:
-    async with RawServer(answering(whole(b"hello"))) as server:
+    async with RawServer(answer_each(whole(b"hello"))) as server:
         async with connected(server) as connection:
             await got(connection)
         await server.until(open=0)
@@ -450,6 +450,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return answer[:begin] + draw(st.binary(max_size=8)) + answer[begin + draw(st.integers(0, 8)) :]
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(answer=st.binary(max_size=60) | damaged())
 async def test_whatever_comes_is_an_answer_or_told_as_none(answer: bytes) -> None:

@@ -18,7 +18,8 @@ from pilothouse.types import limits
 from tests.net.answers import CHUNKED, EMPTY, OK, REQUEST, until, whole
 from tests.support import leaks
 from tests.support.certificates import SelfSigned
-from tests.support.raw_server import Peer, RawServer, answering
+from tests.support.ports import free_port
+from tests.support.raw_server import Peer, RawServer, answer_each
 
 HELLO = whole(b"hello")
 
@@ -69,7 +70,7 @@ async def test_two_at_once_get_two_connections_and_the_newest_is_used_first() ->
 
 async def test_connections_of_two_servers_are_not_mixed_up() -> None:
     pool = Pool()
-    async with RawServer(always) as one, RawServer(answering(whole(b"other"))) as other:
+    async with RawServer(always) as one, RawServer(answer_each(whole(b"other"))) as other:
         assert await body(await pool.ask(place(one), REQUEST)) == b"hello"
         assert await body(await pool.ask(place(other), REQUEST)) == b"other"
         pool.close()
@@ -86,7 +87,7 @@ async def test_connections_of_two_servers_are_not_mixed_up() -> None:
 )
 async def test_a_connection_in_doubt_is_closed_and_the_next_request_gets_a_new_one(answer: bytes) -> None:
     pool = Pool()
-    async with RawServer(answering(answer, answer)) as server:
+    async with RawServer(answer_each(answer, answer)) as server:
         for _ in range(3):
             assert await body(await pool.ask(place(server), REQUEST)) == b"hello"
             await server.until(open=0)
@@ -96,7 +97,7 @@ async def test_a_connection_in_doubt_is_closed_and_the_next_request_gets_a_new_o
 @pytest.mark.parametrize("answer", [CHUNKED + b"5\r\nhello\r\n", whole(b"hello")[:-1], OK + b"\r\nhello"])
 async def test_a_body_that_was_not_read_to_its_end_closes_its_connection(answer: bytes) -> None:
     pool = Pool()
-    async with RawServer(answering(answer)) as server:
+    async with RawServer(answer_each(answer)) as server:
         source = await pool.ask(place(server), REQUEST)
         assert await source.chunk()
         await source.aclose()
@@ -278,13 +279,12 @@ async def test_one_more_than_there_may_be_waits_and_goes_on(monkeypatch: pytest.
 async def test_a_request_that_fails_leaves_its_room_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "HTTP_CONNECTIONS", 1)
     pool = Pool()
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
+    nobody = Place("http", "127.0.0.1", free_port())
     for _ in range(3):
         with pytest.raises(NetError) as caught:
-            await pool.ask(Place("http", "127.0.0.1", port), REQUEST)
+            await pool.ask(nobody, REQUEST)
         assert caught.value.problem == "unreachable"
-    async with RawServer(answering(b"nonsense\r\n\r\n")) as server:
+    async with RawServer(answer_each(b"nonsense\r\n\r\n")) as server:
         for _ in range(3):
             with pytest.raises(NetError, match="not HTTP"):
                 await pool.ask(place(server), REQUEST)
@@ -318,7 +318,7 @@ async def test_being_cancelled_while_connecting_leaves_nothing(monkeypatch: pyte
 @pytest.mark.parametrize("answer", [b"", OK + b"content-length: 5\r\n\r\n", CHUNKED + b"5\r\nhello\r\n"])
 async def test_being_cancelled_while_an_answer_comes_closes_its_connection(answer: bytes) -> None:
     pool = Pool()
-    async with RawServer(answering(answer)) as server:
+    async with RawServer(answer_each(answer)) as server:
 
         async def all_of_it() -> None:
             source = await pool.ask(place(server), REQUEST)
@@ -345,7 +345,7 @@ async def test_being_cancelled_while_an_answer_comes_closes_its_connection(answe
 @pytest.mark.parametrize("answer", [b"", OK + b"content-length: 5\r\n\r\n", OK + b"\r\n", CHUNKED + b"5\r\nhello\r\n"])
 async def test_closing_breaks_off_the_answers_that_are_under_way(answer: bytes) -> None:
     pool = Pool()
-    async with RawServer(answering(answer)) as server:
+    async with RawServer(answer_each(answer)) as server:
 
         async def all_of_it() -> bytes:
             return await body(await pool.ask(place(server), REQUEST))
@@ -362,7 +362,7 @@ async def test_closing_breaks_off_the_answers_that_are_under_way(answer: bytes) 
 
 async def test_a_reader_that_comes_after_the_end_of_all_is_told() -> None:
     pool = Pool()
-    async with RawServer(answering(CHUNKED + b"5\r\nhello\r\n")) as server:
+    async with RawServer(answer_each(CHUNKED + b"5\r\nhello\r\n")) as server:
         source = await pool.ask(place(server), REQUEST)
         await until(lambda: source._connection and source._connection._pieces)
         pool.close()
@@ -399,7 +399,7 @@ async def test_a_request_that_is_connecting_when_all_is_closed_does_not_go_out()
 
 async def test_an_answer_that_is_given_back_when_all_is_closed_is_not_kept() -> None:
     pool = Pool()
-    async with RawServer(answering(EMPTY)) as server:
+    async with RawServer(answer_each(EMPTY)) as server:
         source = await pool.ask(place(server), REQUEST)
         pool.close()
         assert await body(source) == b""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import ssl
 import subprocess
 import sys
@@ -23,7 +22,8 @@ from pilothouse.net.proxies import proxy_for
 from pilothouse.net.server_client import ServerClient
 from tests.net.answers import CHUNKED, OK, whole
 from tests.support.certificates import SelfSigned
-from tests.support.raw_server import Peer, RawServer, answering, cut
+from tests.support.ports import free_port
+from tests.support.raw_server import Peer, RawServer, answer_and_close, answer_each
 
 MODEL = "http://model.example/v1"
 SECRET = "sk-secret"
@@ -121,7 +121,7 @@ async def test_what_is_encrypted_stays_so_through_the_proxy(monkeypatch: pytest.
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "localhost", "localhost.", "LOCALHOST"])
 async def test_this_machine_is_never_asked_through_a_proxy(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-    async with RawServer(answering(whole(b"poison"))) as proxy, RawServer(answering(whole(b"hello"))) as server:
+    async with RawServer(answer_each(whole(b"poison"))) as proxy, RawServer(answer_each(whole(b"hello"))) as server:
         name_proxy(monkeypatch, proxy.url)
         monkeypatch.setenv("all_proxy", proxy.url)
         assert (await fetch(f"http://{host}:{server.port}/", timeout=5, limit=10)).body == b"hello"
@@ -129,7 +129,7 @@ async def test_this_machine_is_never_asked_through_a_proxy(monkeypatch: pytest.M
 
 
 async def test_what_the_environment_exempts_is_not_asked_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with RawServer(answering(whole(b"poison"))) as proxy:
+    async with RawServer(answer_each(whole(b"poison"))) as proxy:
         name_proxy(monkeypatch, proxy.url)
         monkeypatch.setenv("no_proxy", "model.example")
         assert (await failure()).problem == "unreachable"
@@ -140,15 +140,13 @@ async def test_what_the_environment_exempts_is_not_asked_through_a_proxy(monkeyp
 
 
 async def test_a_proxy_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
-    name_proxy(monkeypatch, f"http://127.0.0.1:{port}")
+    name_proxy(monkeypatch, f"http://127.0.0.1:{free_port()}")
     error = await failure()
     assert (error.problem, error.why) == ("unreachable", "nothing listens there")
 
 
 async def test_a_proxy_that_does_not_let_us_through_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with RawServer(answering(b"HTTP/1.1 407 Who Are You\r\ncontent-length: 0\r\n\r\n")) as proxy:
+    async with RawServer(answer_each(b"HTTP/1.1 407 Who Are You\r\ncontent-length: 0\r\n\r\n")) as proxy:
         name_proxy(monkeypatch, proxy.url)
         error = await failure("https://model.example/v1")
         assert (error.problem, error.why) == ("unreachable", "the proxy that the environment names refuses")
@@ -164,9 +162,9 @@ async def test_a_proxy_that_does_not_let_us_through_is_told(monkeypatch: pytest.
     ],
 )
 async def test_an_answer_that_breaks_off_is_told(monkeypatch: pytest.MonkeyPatch, answer: bytes, why: str) -> None:
-    async with RawServer(cut(answer)) as server:
+    async with RawServer(answer_and_close(answer)) as server:
         straight = await failure(server.url)
-    async with RawServer(cut(answer)) as proxy:
+    async with RawServer(answer_and_close(answer)) as proxy:
         name_proxy(monkeypatch, proxy.url)
         error = await failure()
     assert (error.problem, error.why) == (straight.problem, straight.why) == ("broken", why)
@@ -230,7 +228,7 @@ async def test_no_way_out_writes_an_address_or_a_key_into_a_log(
     told = []
     for answer in (whole(b"hello"), whole(b"hello")[:-1], b"nonsense\r\n\r\n", OK + b"x: \0\r\n\r\n"):
         for through in (False, True):
-            async with RawServer(cut(answer)) as server:
+            async with RawServer(answer_and_close(answer)) as server:
                 with monkeypatch.context() as patch:
                     if through:
                         name_proxy(patch, server.url)

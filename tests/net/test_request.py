@@ -194,6 +194,7 @@ def test_a_value_that_would_not_stay_one_is_refused_and_not_shown(value: str) ->
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.slow
 @given(name=st.text(max_size=8), value=st.text(max_size=8), path=st.text(max_size=8))
 def test_nothing_can_be_smuggled_into_a_request(name: str, value: str, path: str) -> None:
     try:

@@ -16,7 +16,7 @@ from pilothouse.net.reply import Reply
 from pilothouse.types.stream import Stopped
 from tests.models.asking import answer_of, config_at, said, text_of
 from tests.net.answers import OK, whole
-from tests.support.raw_server import Peer, RawServer, answering
+from tests.support.raw_server import Peer, RawServer, answer_each
 
 HELLO = whole(b"hello")
 SAID = b'data: {"choices":[{"index":0,"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
@@ -144,7 +144,7 @@ async def test_a_connection_is_not_used_up_to_the_moment_at_which_its_server_wou
     told: str, connections: int
 ) -> None:
     answer = OK + b"keep-alive: %s\r\ncontent-length: 5\r\n\r\nhello" % told.encode()
-    async with RawServer(answering(answer, answer)) as server:
+    async with RawServer(answer_each(answer, answer)) as server:
         for _ in range(2):
             assert await post(server.url) == b"hello"
         assert server.connections == connections

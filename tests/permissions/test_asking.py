@@ -11,7 +11,7 @@ from pilothouse.types.access import Access, CommandUse, PathUse
 from pilothouse.types.authority import Approval, Pattern
 from pilothouse.types.json import plain
 from pilothouse.types.ports import PermitNeeded, PermitRefused
-from tests.support.deciding import (
+from tests.support.authorizers import (
     FILES,
     ROOT,
     SERVER,
@@ -19,12 +19,12 @@ from tests.support.deciding import (
     HeldRules,
     a_grant,
     a_rule,
-    about,
     an_authorizer,
-    calling,
+    call_context,
+    command_access,
     decide,
-    running,
-    touching,
+    file_access,
+    server_access,
     verdict,
 )
 from tests.support.tools import ToolOf
@@ -34,12 +34,12 @@ from tests.support.tools import ToolOf
 
 @pytest.mark.case("AUTHZ-01")
 async def test_an_answer_counts_only_for_the_call_that_was_shown() -> None:
-    by, shown = an_authorizer(), about(touching("/srv/other/a"))
+    by, shown = an_authorizer(), call_context(file_access("/srv/other/a"))
     asked = await by.decide(FILES, {"path": "a"}, shown, None)
     approval = Approval("allow", asked.decision.call_hash, by="me")
     given = await by.decide(FILES, {"path": "a"}, shown, approval)
     assert (verdict(given)[:2], given.decision.by) == (("allow", "person"), "me")
-    elsewhere = about(touching("/srv/other/b"))
+    elsewhere = call_context(file_access("/srv/other/b"))
     for arguments, context in (
         ({"path": "b"}, shown),
         ({"path": "a", "force": True}, shown),
@@ -116,20 +116,20 @@ def test_it_is_said_of_every_field_of_an_access_whether_the_persons_word_is_abou
     kind: type[msgspec.Struct],
 ) -> None:
     assert {field.name for field in msgspec.structs.fields(kind)} == set(OTHERWISE[kind])
-    shown = call_hash(TERMINAL, {}, about(_one_of_each()[0]))
-    counts = {field: call_hash(TERMINAL, {}, about(_changed(kind, field))) != shown for field in OTHERWISE[kind]}
+    shown = call_hash(TERMINAL, {}, call_context(_one_of_each()[0]))
+    counts = {field: call_hash(TERMINAL, {}, call_context(_changed(kind, field))) != shown for field in OTHERWISE[kind]}
     assert counts == {field: is_about for field, (_, is_about) in OTHERWISE[kind].items()}
 
 
 def test_an_answer_to_a_question_from_before_still_counts_after_an_upgrade() -> None:
     assert (
-        call_hash(TERMINAL, {}, about(_one_of_each()[0]))
+        call_hash(TERMINAL, {}, call_context(_one_of_each()[0]))
         == "7be733e98749a61bbfc6d43ee5e24f3e62b2711fcd5cbe7ec7a51e91806c173b"
     )
 
 
 async def test_no_beats_whatever_allows_by_now() -> None:
-    context = about(touching(f"{ROOT}/a"))
+    context = call_context(file_access(f"{ROOT}/a"))
     by = an_authorizer()
     asked = await by.decide(FILES, {}, context, None)
     quiet = msgspec.structs.replace(context, mode="auto_approve")
@@ -139,13 +139,13 @@ async def test_no_beats_whatever_allows_by_now() -> None:
 
 @pytest.mark.case("ATZ-13")
 async def test_a_refusal_names_the_operation_the_reason_and_how_to_ask() -> None:
-    by, context = an_authorizer(), about(touching("/srv/other/a"))
+    by, context = an_authorizer(), call_context(file_access("/srv/other/a"))
     asked = await by.decide(FILES, {}, context, None)
     denied = await by.decide(FILES, {}, context, Approval("deny", asked.decision.call_hash, reason="Not that one."))
     assert isinstance(denied, PermitRefused)
     for part in ("Not that one.", "file_operations.create_file", "user_collaboration", "“May I do this: Using"):
         assert part in denied.reason
-    ruled = await decide(touching(f"{ROOT}/a"), by=an_authorizer(rules=HeldRules(a_rule("deny", Pattern()))))
+    ruled = await decide(file_access(f"{ROOT}/a"), by=an_authorizer(rules=HeldRules(a_rule("deny", Pattern()))))
     assert isinstance(ruled, PermitRefused)
     assert "A rule of yours forbids it." in ruled.reason
     assert "user_collaboration" in ruled.reason
@@ -153,7 +153,7 @@ async def test_a_refusal_names_the_operation_the_reason_and_how_to_ask() -> None
 
 @pytest.mark.case("AUTHZ-10")
 async def test_a_card_shows_what_happens_and_proposes_the_narrowest_useful_pattern() -> None:
-    found = await decide(touching(f"{ROOT}/src/a.py"))
+    found = await decide(file_access(f"{ROOT}/src/a.py"))
     assert isinstance(found, PermitNeeded)
     assert found.data["proposal"] == {
         "tool": "file_operations.edits",
@@ -204,10 +204,10 @@ def typed(access: Access) -> Access:
 async def test_a_permission_for_a_line_is_for_that_very_line(other: str) -> None:
     line = "make test 2>&1 | tail -5"
     by = an_authorizer(a_grant(Pattern(tool="terminal_operations.run_command", command=(line,), sources=())))
-    assert verdict(await decide(running(line), by=by, tool=TERMINAL))[:2] == ("allow", "grant")
-    assert verdict(await decide(running(other), by=by, tool=TERMINAL))[0] == "ask"
+    assert verdict(await decide(command_access(line), by=by, tool=TERMINAL))[:2] == ("allow", "grant")
+    assert verdict(await decide(command_access(other), by=by, tool=TERMINAL))[0] == "ask"
     # It is none for the same line with the network.
-    assert verdict(await decide(running(line, network=True), by=by, tool=TERMINAL))[0] == "ask"
+    assert verdict(await decide(command_access(line, network=True), by=by, tool=TERMINAL))[0] == "ask"
 
 
 @pytest.mark.parametrize(
@@ -215,23 +215,23 @@ async def test_a_permission_for_a_line_is_for_that_very_line(other: str) -> None
     [
         (
             FILES,
-            touching("/etc/hosts"),
+            file_access("/etc/hosts"),
             Pattern(tool="file_operations.create_file", paths=("/etc/hosts",), folder=ROOT),
         ),
-        (FILES, touching(f"{ROOT}/a"), Pattern(tool="file_operations.edits", paths=("**",), folder=ROOT)),
+        (FILES, file_access(f"{ROOT}/a"), Pattern(tool="file_operations.edits", paths=("**",), folder=ROOT)),
         (
             FILES,
-            touching(f"{ROOT}/a", f"{ROOT}/b", operation="rename_file"),
+            file_access(f"{ROOT}/a", f"{ROOT}/b", operation="rename_file"),
             Pattern(tool="file_operations.edits", paths=("**",), folder=ROOT),
         ),
         (
             TERMINAL,
-            running("make test"),
+            command_access("make test"),
             Pattern(tool="terminal_operations.run_command", command=("make", "test"), sources=(), folder=ROOT),
         ),
         (
             TERMINAL,
-            running("make test 2>&1 | tail -5"),
+            command_access("make test 2>&1 | tail -5"),
             Pattern(
                 tool="terminal_operations.run_command",
                 command=("make test 2>&1 | tail -5",),
@@ -240,18 +240,18 @@ async def test_a_permission_for_a_line_is_for_that_very_line(other: str) -> None
             ),
         ),
         # Longer than one line, or than anyone reads; and typed where others typed before.
-        (TERMINAL, running("make\nrm x"), None),
-        (TERMINAL, running(f"make {'x' * limits.COMMAND_CERTAIN_CHARS} | tail"), None),
-        (TERMINAL, typed(running("make | tail -5")), None),
-        (TERMINAL, running("echo '*'"), None),
-        (SERVER, calling(), Pattern(tool="files.read", definition="files__read", sources=())),
+        (TERMINAL, command_access("make\nrm x"), None),
+        (TERMINAL, command_access(f"make {'x' * limits.COMMAND_CERTAIN_CHARS} | tail"), None),
+        (TERMINAL, typed(command_access("make | tail -5")), None),
+        (TERMINAL, command_access("echo '*'"), None),
+        (SERVER, server_access(), Pattern(tool="files.read", definition="files__read", sources=())),
         (
             FILES,
-            touching(f"{ROOT}/sr*c/a", f"{ROOT}/b/x", "/etc/hosts"),
+            file_access(f"{ROOT}/sr*c/a", f"{ROOT}/b/x", "/etc/hosts"),
             Pattern(tool="file_operations.create_file", paths=("**", "/etc/hosts"), folder=ROOT),
         ),
-        (FILES, touching("/srv/o*her/a"), None),
-        (FILES, touching(*(f"/srv/other/{name}" for name in "abcdef")), None),
+        (FILES, file_access("/srv/o*her/a"), None),
+        (FILES, file_access(*(f"/srv/other/{name}" for name in "abcdef")), None),
     ],
 )
 async def test_what_is_proposed_covers_the_call_and_little_else(
@@ -274,15 +274,15 @@ async def test_calls_of_one_shape_share_a_group_and_others_do_not() -> None:
         assert isinstance(found, PermitNeeded)
         return str(found.data["group"])
 
-    first = await group(touching(f"{ROOT}/src/a.py"))
-    assert first == await group(touching(f"{ROOT}/lib/b.py"))
-    assert first == await group(touching(f"{ROOT}/src/a.py", operation="replace_string"))
+    first = await group(file_access(f"{ROOT}/src/a.py"))
+    assert first == await group(file_access(f"{ROOT}/lib/b.py"))
+    assert first == await group(file_access(f"{ROOT}/src/a.py", operation="replace_string"))
     others = [
-        await group(touching(f"{ROOT}/src/a.py", operation="delete_file")),
-        await group(touching("/etc/hosts")),
-        await group(running("make"), TERMINAL),
+        await group(file_access(f"{ROOT}/src/a.py", operation="delete_file")),
+        await group(file_access("/etc/hosts")),
+        await group(command_access("make"), TERMINAL),
     ]
     assert first
     assert first not in others
-    assert await group(running("sudo make"), TERMINAL) == ""
-    assert await group(touching(f"{ROOT}/.git/hooks/x")) == ""
+    assert await group(command_access("sudo make"), TERMINAL) == ""
+    assert await group(file_access(f"{ROOT}/.git/hooks/x")) == ""

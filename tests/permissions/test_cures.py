@@ -8,7 +8,7 @@ import pytest
 from pilothouse.types.access import Access
 from pilothouse.types.authority import Mode, Pattern, Seen
 from pilothouse.types.ports import PermitNeeded
-from tests.support.deciding import (
+from tests.support.authorizers import (
     FILES,
     ROOT,
     SERVER,
@@ -16,10 +16,10 @@ from tests.support.deciding import (
     HeldRules,
     a_rule,
     an_authorizer,
-    calling,
+    command_access,
     decide,
-    running,
-    touching,
+    file_access,
+    server_access,
     verdict,
 )
 from tests.support.tools import ToolOf
@@ -36,25 +36,25 @@ def covered(access: Access) -> Access:
 @pytest.mark.parametrize(
     ("tool", "access", "seen", "allow", "modes"),
     [
-        (FILES, touching(f"{ROOT}/a"), Seen(), ["file_operations.create_file"], ["sandboxed", "auto_edit"]),
-        (FILES, touching("/srv/other/a"), Seen(), ["file_operations.create_file:/srv/other/a"], []),
+        (FILES, file_access(f"{ROOT}/a"), Seen(), ["file_operations.create_file"], ["sandboxed", "auto_edit"]),
+        (FILES, file_access("/srv/other/a"), Seen(), ["file_operations.create_file:/srv/other/a"], []),
         (
             FILES,
-            touching(f"{ROOT}/a", "/srv/other/b"),
+            file_access(f"{ROOT}/a", "/srv/other/b"),
             Seen(),
             ["file_operations.create_file:**", "file_operations.create_file:/srv/other/b"],
             [],
         ),
-        (TERMINAL, running("make"), Seen(), ["terminal_operations.run_command"], []),
-        (TERMINAL, covered(running("make")), Seen(), ["terminal_operations.run_command"], ["sandboxed"]),
-        (TERMINAL, running("make", network=True), Seen(), ["terminal_operations.run_command", "net:*"], []),
-        (SERVER, calling(), Seen(), ["files.read"], ["sandboxed"]),
-        (SERVER, calling("api.example.com"), READ, ["net:api.example.com"], []),
-        (SERVER, calling("My files"), READ, ["files.read"], []),
+        (TERMINAL, command_access("make"), Seen(), ["terminal_operations.run_command"], []),
+        (TERMINAL, covered(command_access("make")), Seen(), ["terminal_operations.run_command"], ["sandboxed"]),
+        (TERMINAL, command_access("make", network=True), Seen(), ["terminal_operations.run_command", "net:*"], []),
+        (SERVER, server_access(), Seen(), ["files.read"], ["sandboxed"]),
+        (SERVER, server_access("api.example.com"), READ, ["net:api.example.com"], []),
+        (SERVER, server_access("My files"), READ, ["files.read"], []),
         # What always asks is spared by nothing that is said beforehand; what the sandbox holds, by its mode.
-        (FILES, touching(f"{ROOT}/.git/hooks/pre-commit"), Seen(), [], []),
-        (TERMINAL, running("rm -rf build"), Seen(), [], []),
-        (TERMINAL, covered(running("rm -rf build")), Seen(), [], ["sandboxed"]),
+        (FILES, file_access(f"{ROOT}/.git/hooks/pre-commit"), Seen(), [], []),
+        (TERMINAL, command_access("rm -rf build"), Seen(), [], []),
+        (TERMINAL, covered(command_access("rm -rf build")), Seen(), [], ["sandboxed"]),
     ],
 )
 async def test_the_cure_that_a_question_names_spares_it(
@@ -92,11 +92,11 @@ async def test_the_cure_that_a_question_names_spares_it(
 async def test_what_is_allowed_with_a_message_is_for_the_folder_or_for_the_paths_it_names(
     allow: str, path: str, found: str
 ) -> None:
-    assert verdict(await decide(touching(path), allow=(allow,)))[0] == found
+    assert verdict(await decide(file_access(path), allow=(allow,)))[0] == found
 
 
 async def test_a_rule_of_the_persons_own_that_asks_has_no_cure() -> None:
     by = an_authorizer(rules=HeldRules(a_rule("ask", Pattern(tool="file_operations.*"))))
-    found = await decide(touching(f"{ROOT}/a"), by=by)
+    found = await decide(file_access(f"{ROOT}/a"), by=by)
     assert isinstance(found, PermitNeeded)
     assert found.data["cure"] == {"allow": [], "modes": []}

@@ -18,7 +18,7 @@ from pilothouse.permissions.shell import take_apart
 from pilothouse.permissions.shell_words import ANY, FILES, HOME, SOME
 from pilothouse.types import limits
 from pilothouse.types.access import Access, CommandUse
-from tests.support.authority import grants
+from tests.permissions.accesses import grants
 
 CORPUS = tomllib.loads((Path(__file__).parent / "danger_corpus.toml").read_text())
 DANGEROUS = [(line, why) for why, lines in CORPUS["dangerous"].items() for line in lines]

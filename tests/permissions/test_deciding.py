@@ -16,7 +16,7 @@ from pilothouse.types.access import Access, PathUse
 from pilothouse.types.authority import Mode, Pattern
 from pilothouse.types.models import FileProblem
 from pilothouse.types.ports import PermitNeeded
-from tests.support.deciding import (
+from tests.support.authorizers import (
     FILES,
     ROOT,
     SERVER,
@@ -25,13 +25,13 @@ from tests.support.deciding import (
     HeldRules,
     a_grant,
     a_rule,
-    about,
     an_authorizer,
-    calling,
+    call_context,
+    command_access,
     decide,
+    file_access,
     permit_for,
-    running,
-    touching,
+    server_access,
     verdict,
 )
 from tests.support.tools import ToolOf
@@ -42,15 +42,15 @@ from tests.support.tools import ToolOf
 @pytest.mark.case("ATZ-01")
 async def test_in_a_conversation_that_edits_by_itself_the_working_directory_is_free() -> None:
     for effect in ("reads", "writes"):
-        inside = touching(f"{ROOT}/src/a.py", effect=effect)
+        inside = file_access(f"{ROOT}/src/a.py", effect=effect)
         assert verdict(await decide(inside, "auto_edit"))[0] == "allow"
-    assert verdict(await decide(touching(ROOT), "auto_edit")) == ("allow", "mode", "auto_edit")
+    assert verdict(await decide(file_access(ROOT), "auto_edit")) == ("allow", "mode", "auto_edit")
 
 
 @pytest.mark.case("ATZ-01")
 async def test_by_default_reading_inside_is_free_and_writing_asks() -> None:
-    assert verdict(await decide(touching(f"{ROOT}/a", effect="reads"))) == ("allow", "default", "inside")
-    asked = await decide(touching(f"{ROOT}/a"))
+    assert verdict(await decide(file_access(f"{ROOT}/a", effect="reads"))) == ("allow", "default", "inside")
+    asked = await decide(file_access(f"{ROOT}/a"))
     assert verdict(asked) == ("ask", "default", "writes")
 
 
@@ -58,14 +58,14 @@ async def test_by_default_reading_inside_is_free_and_writing_asks() -> None:
 @pytest.mark.parametrize("mode", ["ask", "auto_edit"])
 @pytest.mark.parametrize("effect", ["reads", "writes"])
 async def test_outside_the_working_directory_everything_asks(mode: Mode, effect: Literal["reads", "writes"]) -> None:
-    found = await decide(touching("/srv/other/a", effect=effect), mode)
+    found = await decide(file_access("/srv/other/a", effect=effect), mode)
     assert verdict(found) == ("ask", "default", "outside")
     assert isinstance(found, PermitNeeded)
     assert found.question == "Allow Using file_operations? /srv/other/a is outside the working directory."
 
 
 async def test_one_path_outside_is_enough_to_ask() -> None:
-    found = await decide(touching(f"{ROOT}/a", "/srv/other/b"), "auto_edit")
+    found = await decide(file_access(f"{ROOT}/a", "/srv/other/b"), "auto_edit")
     assert verdict(found) == ("ask", "default", "outside")
 
 
@@ -79,7 +79,7 @@ async def test_a_tool_that_calls_a_path_inside_although_it_is_not_is_not_believe
 
 
 async def test_without_a_working_directory_nothing_is_inside() -> None:
-    inside = touching(f"{ROOT}/a", effect="reads")
+    inside = file_access(f"{ROOT}/a", effect="reads")
     assert verdict(await decide(inside, working_directory=None)) == ("ask", "default", "outside")
 
 
@@ -97,7 +97,7 @@ def test_a_neighbour_that_begins_alike_is_outside(name: str, more: str) -> None:
 @pytest.mark.case("ATZ-03")
 async def test_what_the_person_does_by_hand_is_always_allowed() -> None:
     rules = HeldRules(a_rule("deny", Pattern(tool="*")))
-    outside = touching("/etc/hosts")
+    outside = file_access("/etc/hosts")
     for mode in ("ask", "read_only"):
         found = await decide(outside, mode, by=an_authorizer(rules=rules), user_initiated=True)
         assert verdict(found) == ("allow", "person", "by_hand")
@@ -112,7 +112,7 @@ async def test_what_the_person_does_by_hand_is_always_allowed() -> None:
 async def test_what_starts_by_itself_is_asked_about_whatever_was_allowed(mode: Mode) -> None:
     everything = a_grant(Pattern(tool="*"))
     rules = HeldRules(a_rule("allow", Pattern(tool="*")))
-    hook = touching(f"{ROOT}/.git/hooks/pre-commit")
+    hook = file_access(f"{ROOT}/.git/hooks/pre-commit")
     found = await decide(hook, mode, by=an_authorizer(everything, rules=rules), allow=("file_operations.*",))
     assert verdict(found) == ("ask", "default", "protected")
     assert isinstance(found, PermitNeeded)
@@ -120,7 +120,7 @@ async def test_what_starts_by_itself_is_asked_about_whatever_was_allowed(mode: M
     assert found.data["dangerous"]
     assert not found.data["group"]
     assert not found.data["proposal"]
-    reading = touching(f"{ROOT}/.git/config", effect="reads")
+    reading = file_access(f"{ROOT}/.git/config", effect="reads")
     assert verdict(await decide(reading, mode))[0] == "allow"
 
 
@@ -130,11 +130,11 @@ async def test_nobodys_word_lets_a_tool_touch_the_data_folder(tmp_path: Path) ->
     mine = str(tmp_path / "home" / "config.json")
     for effect in ("reads", "writes"):
         by = an_authorizer(a_grant(Pattern(tool="*")), guard=guard)
-        touched = touching(mine, effect=effect)
+        touched = file_access(mine, effect=effect)
         for mode in ("ask", "auto_approve"):
             found = await decide(touched, mode, by=by)
             assert verdict(found) == ("deny", "default", "own")
-    beside = touching(str(tmp_path / "home-of-mine" / "a"))
+    beside = file_access(str(tmp_path / "home-of-mine" / "a"))
     assert verdict(await decide(beside, by=an_authorizer(guard=guard)))[0] == "ask"
 
 
@@ -168,7 +168,7 @@ async def test_a_dangerous_command_stands_alone(command: str) -> None:
     words = tuple(command.split())
     by = an_authorizer(a_grant(Pattern(tool="*", command=words)))
     for mode in ("ask", "auto_approve"):
-        found = await decide(running(command), mode, by=by, tool=TERMINAL)
+        found = await decide(command_access(command), mode, by=by, tool=TERMINAL)
         assert verdict(found) == ("ask", "default", "dangerous")
         assert isinstance(found, PermitNeeded)
         assert (found.data["group"], [choice["id"] for choice in found.data["choices"]]) == ("", ["allow", "deny"])
@@ -182,7 +182,7 @@ async def test_a_dangerous_command_stands_alone(command: str) -> None:
     ],
 )
 async def test_an_honest_command_does_not_stand_out(command: str) -> None:
-    assert verdict(await decide(running(command), tool=TERMINAL)) == ("ask", "default", "command")
+    assert verdict(await decide(command_access(command), tool=TERMINAL)) == ("ask", "default", "command")
 
 
 # --- modes ---------------------------------------------------------------------------------------
@@ -191,9 +191,9 @@ async def test_an_honest_command_does_not_stand_out(command: str) -> None:
 @pytest.mark.case("ATZ-11", "TST-10")
 async def test_auto_approve_asks_nothing_and_off_it_asks_again() -> None:
     calls = [
-        (FILES, touching("/srv/other/a")),
-        (TERMINAL, running("make")),
-        (SERVER, calling()),
+        (FILES, file_access("/srv/other/a")),
+        (TERMINAL, command_access("make")),
+        (SERVER, server_access()),
     ]
     for tool, access in calls:
         assert verdict(await decide(access, "auto_approve", tool=tool)) == ("allow", "mode", "auto_approve")
@@ -201,15 +201,19 @@ async def test_auto_approve_asks_nothing_and_off_it_asks_again() -> None:
 
 
 async def test_commands_ask_while_edits_go_through() -> None:
-    assert verdict(await decide(running("make"), "auto_edit", tool=TERMINAL)) == ("ask", "default", "command")
+    assert verdict(await decide(command_access("make"), "auto_edit", tool=TERMINAL)) == ("ask", "default", "command")
 
 
 async def test_a_read_only_conversation_refuses_whatever_writes_runs_or_sends() -> None:
     by = an_authorizer(a_grant(Pattern(tool="*", command=("make",))), rules=HeldRules(a_rule("allow", Pattern())))
-    for tool, access in ((FILES, touching(f"{ROOT}/a")), (TERMINAL, running("make")), (SERVER, calling())):
+    for tool, access in (
+        (FILES, file_access(f"{ROOT}/a")),
+        (TERMINAL, command_access("make")),
+        (SERVER, server_access()),
+    ):
         found = await decide(access, "read_only", by=by, tool=tool, allow=(tool.name,))
         assert verdict(found) == ("deny", "mode", "read_only")
-    reads = touching(f"{ROOT}/a", effect="reads")
+    reads = file_access(f"{ROOT}/a", effect="reads")
     assert verdict(await decide(reads, "read_only")) == ("allow", "default", "inside")
 
 
@@ -222,17 +226,17 @@ async def test_deny_beats_every_way_of_allowing() -> None:
         a_rule("allow", Pattern(tool="*"), "a"), a_rule("deny", Pattern(tool="*", paths=("src/**",)), "d")
     )
     by = an_authorizer(a_grant(Pattern(tool="*")), rules=rules)
-    inside = touching(f"{ROOT}/src/a.py")
+    inside = file_access(f"{ROOT}/src/a.py")
     for mode in ("ask", "auto_edit", "auto_approve"):
         found = await decide(inside, mode, by=by, allow=("file_operations.*",))
         assert verdict(found) == ("deny", "rule", "d")
-    assert verdict(await decide(touching(f"{ROOT}/docs/a"), by=by))[0] == "allow"
+    assert verdict(await decide(file_access(f"{ROOT}/docs/a"), by=by))[0] == "allow"
 
 
 @pytest.mark.case("AUTHZ-06")
 async def test_a_rule_that_asks_asks_each_time_and_offers_nothing_lasting() -> None:
     by = an_authorizer(a_grant(Pattern(tool="*")), rules=HeldRules(a_rule("ask", Pattern(tool="file_operations.*"))))
-    found = await decide(touching(f"{ROOT}/a"), "auto_approve", by=by)
+    found = await decide(file_access(f"{ROOT}/a"), "auto_approve", by=by)
     assert verdict(found) == ("ask", "rule", "rule")
     assert isinstance(found, PermitNeeded)
     assert [choice["id"] for choice in found.data["choices"]] == ["allow", "deny"]
@@ -240,8 +244,8 @@ async def test_a_rule_that_asks_asks_each_time_and_offers_nothing_lasting() -> N
 
 async def test_a_rule_that_allows_needs_no_question() -> None:
     by = an_authorizer(rules=HeldRules(a_rule("allow", Pattern(tool="file_operations.*", paths=("src/*",)), "u_1")))
-    assert verdict(await decide(touching(f"{ROOT}/src/a"), by=by)) == ("allow", "rule", "u_1")
-    assert verdict(await decide(touching(f"{ROOT}/lib/a"), by=by))[0] == "ask"
+    assert verdict(await decide(file_access(f"{ROOT}/src/a"), by=by)) == ("allow", "rule", "u_1")
+    assert verdict(await decide(file_access(f"{ROOT}/lib/a"), by=by))[0] == "ask"
 
 
 @pytest.mark.case("ATZ-06", "ATZ-08")
@@ -250,18 +254,18 @@ async def test_a_permission_for_an_operation_is_used_once_or_as_often_as_needed(
         held = HeldGrants(a_grant(Pattern(tool="file_operations.create_file"), single_use=single))
         by = an_authorizer(held=held)
         for _ in range(uses):
-            context = about(touching("/srv/other/a"))
+            context = call_context(file_access("/srv/other/a"))
             permit = await permit_for(by, context)
             assert verdict(permit) == ("allow", "grant", "g_1")
             assert await by.redeem(permit, FILES, {}, context) == ""
-        again = await decide(touching("/srv/other/a"), by=by)
+        again = await decide(file_access("/srv/other/a"), by=by)
         assert verdict(again)[0] == ("ask" if single else "allow")
-        assert verdict(await decide(touching("/srv/other/a", operation="delete_file"), by=by))[0] == "ask"
+        assert verdict(await decide(file_access("/srv/other/a", operation="delete_file"), by=by))[0] == "ask"
 
 
 async def test_a_permission_that_is_good_for_one_call_is_given_out_once() -> None:
     by = an_authorizer(held=HeldGrants(a_grant(Pattern(tool="*"), single_use=True)))
-    contexts = [about(touching("/srv/other/a"), call_id=f"i_{number}") for number in range(2)]
+    contexts = [call_context(file_access("/srv/other/a"), call_id=f"i_{number}") for number in range(2)]
     permits = [await permit_for(by, context) for context in contexts]
     said = [await by.redeem(permit, FILES, {}, context) for permit, context in zip(permits, contexts, strict=True)]
     assert (said[0], bool(said[1])) == ("", True)
@@ -270,23 +274,23 @@ async def test_a_permission_that_is_good_for_one_call_is_given_out_once() -> Non
 @pytest.mark.case("ATZ-10", "AUTHZ-07")
 async def test_a_permission_past_its_time_authorises_nothing() -> None:
     by = an_authorizer(a_grant(Pattern(tool="*"), lasts=-1.0))
-    assert verdict(await decide(touching("/srv/other/a"), by=by))[0] == "ask"
+    assert verdict(await decide(file_access("/srv/other/a"), by=by))[0] == "ask"
 
 
 @pytest.mark.case("AUTHZ-09")
 async def test_a_permission_withdrawn_before_the_call_began_lets_nothing_pass() -> None:
     held = HeldGrants(a_grant(Pattern(tool="*")))
-    by, context = an_authorizer(held=held), about(touching("/srv/other/a"))
+    by, context = an_authorizer(held=held), call_context(file_access("/srv/other/a"))
     permit = await permit_for(by, context)
     held.revoke("g_1")
     assert "withdrawn" in await by.redeem(permit, FILES, {}, context)
-    assert verdict(await decide(touching("/srv/other/a"), by=by))[0] == "ask"
+    assert verdict(await decide(file_access("/srv/other/a"), by=by))[0] == "ask"
 
 
 @pytest.mark.case("AUTHZ-09")
 async def test_a_rule_that_forbids_counts_for_a_call_that_was_allowed_and_has_not_begun() -> None:
     rules = HeldRules()
-    by, context = an_authorizer(rules=rules), about(touching(f"{ROOT}/a"), "auto_edit")
+    by, context = an_authorizer(rules=rules), call_context(file_access(f"{ROOT}/a"), "auto_edit")
     permit = await permit_for(by, context)
     rules.say(a_rule("deny", Pattern(tool="*"), note="Not now"))
     assert "Not now" in await by.redeem(permit, FILES, {}, context)
@@ -295,11 +299,11 @@ async def test_a_rule_that_forbids_counts_for_a_call_that_was_allowed_and_has_no
 @pytest.mark.case("AUTHZ-04")
 async def test_a_permission_for_a_servers_tool_is_for_its_server_and_its_definition() -> None:
     by = an_authorizer(a_grant(Pattern(tool="files.read", definition="files__read")))
-    assert verdict(await decide(calling(), by=by, tool=SERVER))[0] == "allow"
+    assert verdict(await decide(server_access(), by=by, tool=SERVER))[0] == "allow"
     for changed in ("s2:read:abc", "files__read as it is now"):
         other = ToolOf("files__read", server="Other", effects=SERVER.effects)
         other.grant_key = changed
-        assert verdict(await decide(calling("Other"), by=by, tool=other))[0] == "ask"
+        assert verdict(await decide(server_access("Other"), by=by, tool=other))[0] == "ask"
 
 
 # --- failing closed ------------------------------------------------------------------------------
@@ -309,10 +313,10 @@ async def test_a_permission_for_a_servers_tool_is_for_its_server_and_its_definit
 async def test_rules_that_cannot_be_read_allow_nothing_and_still_deny() -> None:
     rules = HeldRules(a_rule("allow", Pattern(tool="*"), "a"), a_rule("deny", Pattern(paths=("/etc/**",)), "d"))
     by = an_authorizer(rules=rules)
-    assert verdict(await decide(touching("/srv/other/a"), by=by))[0] == "allow"
+    assert verdict(await decide(file_access("/srv/other/a"), by=by))[0] == "allow"
     rules.problem = FileProblem(file="policy.json", line=1, message="It is not JSON.")
-    assert verdict(await decide(touching("/srv/other/a"), by=by))[0] == "ask"
-    assert verdict(await decide(touching("/etc/hosts"), by=by)) == ("deny", "rule", "d")
+    assert verdict(await decide(file_access("/srv/other/a"), by=by))[0] == "ask"
+    assert verdict(await decide(file_access("/etc/hosts"), by=by)) == ("deny", "rule", "d")
 
 
 @pytest.mark.case("AUTHZ-08")
@@ -325,8 +329,10 @@ async def test_whatever_breaks_while_it_is_looked_up_allows_nothing(caplog: pyte
         def __getattribute__(self, name: str) -> object:
             raise RuntimeError("half written")
 
-    assert verdict(await decide(touching("/srv/other/a"), by=an_authorizer(held=Broken())))[0] == "ask"
-    assert verdict(await decide(touching(f"{ROOT}/a"), "auto_edit", by=an_authorizer(rules=BrokenRules())))[0] == "ask"
+    assert verdict(await decide(file_access("/srv/other/a"), by=an_authorizer(held=Broken())))[0] == "ask"
+    assert (
+        verdict(await decide(file_access(f"{ROOT}/a"), "auto_edit", by=an_authorizer(rules=BrokenRules())))[0] == "ask"
+    )
     assert len(caplog.records) == 2
 
 

@@ -10,7 +10,7 @@ from pilothouse.permissions.grants import Expiry
 from pilothouse.types.authority import Pattern
 from pilothouse.types.durations import seconds_of, words_of
 from pilothouse.types.errors import PilothouseError
-from tests.support.deciding import a_grant
+from tests.support.authorizers import a_grant
 
 
 @pytest.mark.case("ATZ-07", "ATZ-12")

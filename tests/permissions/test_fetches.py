@@ -12,7 +12,17 @@ from pilothouse.permissions.fetches import host_of
 from pilothouse.types.access import Access
 from pilothouse.types.authority import Pattern
 from pilothouse.types.ports import PermitNeeded
-from tests.support.deciding import ROOT, TERMINAL, HeldRules, a_grant, a_rule, an_authorizer, decide, running, verdict
+from tests.support.authorizers import (
+    ROOT,
+    TERMINAL,
+    HeldRules,
+    a_grant,
+    a_rule,
+    an_authorizer,
+    command_access,
+    decide,
+    verdict,
+)
 
 HOST = "api.example.com"
 PROGRAMS = (
@@ -94,7 +104,7 @@ def programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def asking(text: str) -> Access:
-    return running(text, network=True)
+    return command_access(text, network=True)
 
 
 @pytest.mark.parametrize("text", ASKING)

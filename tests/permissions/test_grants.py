@@ -27,7 +27,7 @@ from pilothouse.types.ids import new_id
 from pilothouse.types.items import Call
 from pilothouse.types.json import plain
 from pilothouse.types.records import PastCall
-from tests.support.authority import FOLDER, TERMINAL, a_rule, an_access
+from tests.permissions.accesses import FOLDER, TERMINAL, a_rule, an_access
 from tests.support.records import OWNER, a_conversation, an_item
 
 CREATE = "file_operations.create_file"

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from pilothouse.permissions.globs import glob, split
 from pilothouse.permissions.matching import concerns, covers_all, host_matches, tool_matches
 from pilothouse.types.authority import Pattern
-from tests.support.authority import FOLDER, TERMINAL, a_command, a_subject, an_access, grants
+from tests.permissions.accesses import FOLDER, TERMINAL, a_command, a_subject, an_access, grants
 
 # Few letters, so that neighbours are found often.
 NAMES = some.text("ab.-_", min_size=1, max_size=4).filter(lambda name: name.strip("."))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pilothouse.types.access import Access
 from pilothouse.types.authority import Mode, Pattern, Rule, Seen
-from tests.support.deciding import (
+from tests.support.authorizers import (
     FILES,
     ROOT,
     SERVER,
@@ -20,24 +20,24 @@ from tests.support.deciding import (
     a_grant,
     a_rule,
     an_authorizer,
-    calling,
+    command_access,
     decide,
-    running,
-    touching,
+    file_access,
+    server_access,
     verdict,
 )
 from tests.support.tools import ToolOf
 
 CALLS: list[tuple[ToolOf, Access]] = [
-    (FILES, touching(f"{ROOT}/a", effect="reads")),
-    (FILES, touching(f"{ROOT}/a")),
-    (FILES, touching("/srv/other/a")),
-    (FILES, touching(f"{ROOT}/.git/hooks/pre-commit")),
-    (FILES, touching("/nonexistent/pilothouse/policy.json")),
-    (TERMINAL, running("make")),
-    (TERMINAL, running("sudo make")),
-    (TERMINAL, running("make", network=True)),
-    (SERVER, calling()),
+    (FILES, file_access(f"{ROOT}/a", effect="reads")),
+    (FILES, file_access(f"{ROOT}/a")),
+    (FILES, file_access("/srv/other/a")),
+    (FILES, file_access(f"{ROOT}/.git/hooks/pre-commit")),
+    (FILES, file_access("/nonexistent/pilothouse/policy.json")),
+    (TERMINAL, command_access("make")),
+    (TERMINAL, command_access("sudo make")),
+    (TERMINAL, command_access("make", network=True)),
+    (SERVER, server_access()),
 ]
 EVERYTHING = Pattern(tool="*")
 MAKE = Pattern(tool="*", command=("make",))

@@ -17,7 +17,7 @@ from pilothouse.permissions.policy_file import checked_rules, new_policy, parse_
 from pilothouse.settings.json_file import JsonFile
 from pilothouse.types.authority import Example, Pattern, Rule, Verdict
 from pilothouse.types.errors import BadField
-from tests.support.authority import FOLDER, TERMINAL, a_command, a_rule, a_subject, an_access
+from tests.permissions.accesses import FOLDER, TERMINAL, a_command, a_rule, a_subject, an_access
 
 CREATE = "file_operations.create_file"
 WRITE = a_subject(an_access(CREATE, paths=[f"{FOLDER}/src/a.py"]))

@@ -9,7 +9,7 @@ from pilothouse.types.access import Access, CommandUse
 from pilothouse.types.authority import Pattern, Seen
 from pilothouse.types.json import convert
 from pilothouse.types.ports import PermitNeeded
-from tests.support.deciding import (
+from tests.support.authorizers import (
     ROOT,
     SERVER,
     TERMINAL,
@@ -17,10 +17,10 @@ from tests.support.deciding import (
     a_grant,
     a_rule,
     an_authorizer,
-    calling,
+    command_access,
     decide,
-    running,
-    touching,
+    file_access,
+    server_access,
     verdict,
 )
 from tests.support.tools import ToolOf
@@ -32,7 +32,7 @@ FIRST.grant_key, SECOND.grant_key = "s_1:read:aa", "s_1:write:bb"
 
 
 def held(text: str, **more: object) -> Access:
-    access = running(text)
+    access = command_access(text)
     assert access.command is not None
     command: CommandUse = msgspec.structs.replace(access.command, **{"covered": True, **more})
     return msgspec.structs.replace(access, command=command)
@@ -53,33 +53,33 @@ async def test_one_that_is_not_is(more: dict[str, object]) -> None:
 
 
 async def test_the_network_and_what_tools_themselves_call_dangerous_are_asked_about() -> None:
-    networked = running("make", network=True)
+    networked = command_access("make", network=True)
     assert verdict(await decide(networked, "sandboxed", tool=TERMINAL))[2] == "leaving"
     at_home = msgspec.structs.replace(held("make"), dangerous="It works in your home folder.")
     assert verdict(await decide(at_home, "sandboxed", tool=TERMINAL))[2] == "dangerous"
 
 
 async def test_edits_inside_go_through_and_those_outside_or_of_what_starts_by_itself_are_asked_about() -> None:
-    assert verdict(await decide(touching(f"{ROOT}/a"), "sandboxed"))[0] == "allow"
-    assert verdict(await decide(touching("/srv/other/a"), "sandboxed"))[2] == "outside"
-    assert verdict(await decide(touching(f"{ROOT}/.git/hooks/pre-commit"), "sandboxed"))[2] == "protected"
+    assert verdict(await decide(file_access(f"{ROOT}/a"), "sandboxed"))[0] == "allow"
+    assert verdict(await decide(file_access("/srv/other/a"), "sandboxed"))[2] == "outside"
+    assert verdict(await decide(file_access(f"{ROOT}/.git/hooks/pre-commit"), "sandboxed"))[2] == "protected"
 
 
 async def test_a_servers_tool_is_asked_about_when_it_can_take_data_along_or_says_that_it_destroys() -> None:
-    local = msgspec.structs.replace(calling(), destination="")
+    local = msgspec.structs.replace(server_access(), destination="")
     assert verdict(await decide(local, "sandboxed", tool=FIRST, seen=READ))[:2] == ("allow", "mode")
-    assert verdict(await decide(calling(), "sandboxed", tool=FIRST))[:2] == ("allow", "mode")
-    assert verdict(await decide(calling(), "sandboxed", tool=FIRST, seen=READ))[2] == "leaving"
+    assert verdict(await decide(server_access(), "sandboxed", tool=FIRST))[:2] == ("allow", "mode")
+    assert verdict(await decide(server_access(), "sandboxed", tool=FIRST, seen=READ))[2] == "leaving"
     destroys = msgspec.structs.replace(local, destructive=True)
     assert verdict(await decide(destroys, "sandboxed", tool=FIRST))[2] == "server"
 
 
 @pytest.mark.case("AUTHZ-04")
 async def test_a_place_that_was_allowed_is_allowed_for_every_tool_of_that_very_server() -> None:
-    asked = await decide(calling(), "sandboxed", tool=FIRST, seen=READ)
+    asked = await decide(server_access(), "sandboxed", tool=FIRST, seen=READ)
     assert isinstance(asked, PermitNeeded)
     by = an_authorizer(a_grant(convert(asked.data["proposal"], Pattern)))
-    other = msgspec.structs.replace(calling(), operation="files.write")
+    other = msgspec.structs.replace(server_access(), operation="files.write")
     assert verdict(await decide(other, "sandboxed", by=by, tool=SECOND, seen=READ))[:2] == ("allow", "grant")
     more = Seen(frozenset({"files", "server:Web"}))
     assert verdict(await decide(other, "sandboxed", by=by, tool=SECOND, seen=more))[2] == "leaving"

@@ -9,7 +9,7 @@ import pytest
 
 from pilothouse.types.ports import ToolRequest
 from pilothouse.wiring import open_host
-from tests.support.chatting import chatting
+from tests.support.chats import open_chat
 from tests.support.commands import pilothouse
 from tests.support.packages import enable, install
 
@@ -51,14 +51,6 @@ GREETER = """
 SCRIPT = [[{"call": "greet", "arguments": {"name": "Ada"}}], "Done."]
 
 
-@pytest.fixture
-def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "packages"
-    folder.mkdir()
-    monkeypatch.syspath_prepend(str(folder))
-    return folder
-
-
 def write_models(home: Path) -> None:
     home.mkdir(parents=True, mode=0o700, exist_ok=True)
     (home / "models.json").write_text(
@@ -77,7 +69,7 @@ async def test_a_tool_of_a_package_is_called_like_any_other_and_its_result_is_ma
 ) -> None:
     install(packages, "greeter_a", GREETER)
     enable(home)
-    async with chatting(home, SCRIPT) as chat:
+    async with open_chat(home, SCRIPT) as chat:
         run = await chat.say("Greet Ada")
         assert run.status == "completed"
         call = next(item for item in await chat.items() if item.kind == "tool_call")
@@ -88,7 +80,7 @@ async def test_a_model_of_a_package_answers(home: Path, packages: Path) -> None:
     install(packages, "greeter_b", GREETER)
     enable(home)
     await asyncio.to_thread(write_models, home)
-    async with chatting(home, settings={"model_id": "p"}) as chat:
+    async with open_chat(home, settings={"model_id": "p"}) as chat:
         await chat.say("Ahoy")
         assert [item.text for item in await chat.items() if item.kind == "response"] == ["parrot/large says: Ahoy"]
 
@@ -134,7 +126,7 @@ async def test_a_package_cannot_take_the_place_of_a_built_in_tool(home: Path, pa
 async def test_a_tool_that_raises_fails_its_call_with_the_packages_name(home: Path, packages: Path) -> None:
     install(packages, "raiser", GREETER.replace("return ToolOutput(text=", "raise KeyError("))
     enable(home)
-    async with chatting(home, SCRIPT) as chat:
+    async with open_chat(home, SCRIPT) as chat:
         assert (await chat.say("Greet Ada")).status == "completed"
         call = next(item for item in await chat.items() if item.kind == "tool_call")
         assert (call.status, call.text) == ("failed", "The plugin “raiser” failed: KeyError.")
@@ -161,7 +153,7 @@ async def test_a_reminder_may_be_plain_text_and_one_that_is_none_ends_no_run(
     """
     install(packages, f"kind_{abs(hash(given))}", source)
     enable(home)
-    async with chatting(home, ["Yes."]) as chat:
+    async with open_chat(home, ["Yes."]) as chat:
         assert (await chat.say("Hi")).status == "completed"
         reminders = await chat.texts("reminder")
         assert [words for words in told if not any(words in text for text in reminders)] == []
@@ -174,7 +166,7 @@ async def test_a_reminder_may_be_plain_text_and_one_that_is_none_ends_no_run(
 async def test_a_masker_that_breaks_withholds_results_instead_of_letting_them_pass(home: Path, packages: Path) -> None:
     install(packages, "leaky_masker", GREETER.replace('return text.replace("12345-67", "[number]")', "return text[99]"))
     enable(home)
-    async with chatting(home, SCRIPT) as chat:
+    async with open_chat(home, SCRIPT) as chat:
         await chat.say("Greet Ada")
         call = next(item for item in await chat.items() if item.kind == "tool_call")
         assert call.status == "failed"
@@ -188,7 +180,7 @@ async def test_a_masker_that_breaks_withholds_results_instead_of_letting_them_pa
 def test_the_command_line_names_what_is_broken(home: Path, packages: Path) -> None:
     install(packages, "sorry", "raise ImportError('no such library')")
     enable(home)
-    done = pilothouse(home, "plugins", "list", PYTHONPATH=str(packages))
+    done = pilothouse(home, "plugins", "list")
     assert done.code == 1
     assert "sorry is switched off: ImportError: no such library" in done.err
     assert "Traceback" not in done.err

@@ -20,7 +20,7 @@ from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.types import limits
 from pilothouse.types.ids import new_id
 from pilothouse.types.queue import GO_ON, MESSAGES, TASKS, Queue, queue_at
-from tests.support.stalling import StallingLine, stalling
+from tests.support.stalling_line import StallingLine, open_stalling_line
 from tests.support.waiting import eventually
 
 
@@ -174,7 +174,7 @@ async def test_a_lost_answer_of_the_database_holds_no_conversation_up_for_ever(
 
 @asynccontextmanager
 async def _through_a_line(url: str) -> AsyncIterator[tuple[StallingLine, str]]:
-    with stalling(url) as made:
+    with open_stalling_line(url) as made:
         yield made
 
 

@@ -12,15 +12,18 @@ import pytest
 from pilothouse.secrets.sealing import Sealer
 from pilothouse.types.errors import PilothouseError
 from pilothouse.wiring.shared_settings import Shared
-from tests.support.replicas import give_key, shared_by
+from tests.support.replicas import open_shared_settings, set_master_key
 
 ORIGIN = "https://one.example"
 
 
 @pytest.fixture
 def both(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Shared, Shared]]:
-    give_key(monkeypatch, tmp_path)
-    with shared_by(postgres_url, tmp_path / "a") as a, shared_by(postgres_url, tmp_path / "b") as b:
+    set_master_key(monkeypatch, tmp_path)
+    with (
+        open_shared_settings(postgres_url, tmp_path / "a") as a,
+        open_shared_settings(postgres_url, tmp_path / "b") as b,
+    ):
         yield a, b
 
 
@@ -65,15 +68,15 @@ def test_without_a_key_of_its_own_the_folder_makes_one_and_another_folder_is_tol
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PILOTHOUSE_MASTER_KEY_FILE", raising=False)
-    with shared_by(postgres_url, tmp_path / "a") as a:
+    with open_shared_settings(postgres_url, tmp_path / "a") as a:
         a.secrets.put("one", "first", ORIGIN)
         assert a.secrets.notice() == (
             f"Keys are kept in the database, encrypted with {tmp_path / 'a' / 'secrets' / 'master.key'}."
         )
     with (
         pytest.raises(PilothouseError, match="encrypted with another master key"),
-        shared_by(postgres_url, tmp_path / "b"),
+        open_shared_settings(postgres_url, tmp_path / "b"),
     ):
         raise AssertionError("it was opened")
-    with shared_by(postgres_url, tmp_path / "a") as again:
+    with open_shared_settings(postgres_url, tmp_path / "a") as again:
         assert again.secrets.get("one", ORIGIN) == "first"

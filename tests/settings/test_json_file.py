@@ -179,6 +179,7 @@ def test_a_file_kept_elsewhere_by_a_link_stays_there(tmp_path: Path) -> None:
     assert json.loads(real.read_text())["numbers"] == {"x": 1, "y": 2}
 
 
+@pytest.mark.slow
 def test_writers_in_several_processes_lose_nothing(tmp_path: Path) -> None:
     open_file(tmp_path)
     code = (

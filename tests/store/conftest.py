@@ -22,7 +22,7 @@ class Published(list[tuple[str, FeedEvent]]):
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest) -> str | None:
-    return None if request.param == "sqlite" else str(request.getfixturevalue("prepared_postgres_url"))
+    return None if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture

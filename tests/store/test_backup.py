@@ -17,8 +17,11 @@ from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.store.portable import Head, LineReader, LineWriter, reading
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from tests.support.everything import a_conversation_with_everything, held
+from tests.store.full_conversation import add_full_conversation, rows_of
 from tests.support.records import OWNER
+
+# Each reads and writes a whole database.
+pytestmark = pytest.mark.slow
 
 NAMES = frozenset({"config.json"})
 
@@ -54,15 +57,15 @@ async def test_what_comes_back_is_what_was_there_on_either_database(
     opened: OpenStore, other_url: str, tmp_path: Path
 ) -> None:
     for _ in range(2):
-        await a_conversation_with_everything(opened)
-    before = await asyncio.to_thread(held, opened.database)
+        await add_full_conversation(opened)
+    before = await asyncio.to_thread(rows_of, opened.database)
     assert all(before.values()), "every table has something in it"
     file = await asyncio.to_thread(copied, opened.database, tmp_path / "copy")
     done = await asyncio.to_thread(put_into, other_url, file, tmp_path)
     assert (done.conversations, done.unsound, done.files) == (2, (), {"config.json": b"\xff{}"})
     again = open_store(tmp_path / "other", None if "sqlite" in other_url else other_url, lambda *_: None)
     try:
-        assert await asyncio.to_thread(held, again.database) == before
+        assert await asyncio.to_thread(rows_of, again.database) == before
         for word in ("albatross", "pelican", "project", "backslash"):
             theirs, ours = [await store.search(OWNER, word, 10) for store in (opened.store, again.store)]
             assert sorted(hit.item_id or "" for hit in theirs.hits) == sorted(hit.item_id or "" for hit in ours.hits)
@@ -99,7 +102,7 @@ def test_a_copy_of_an_older_schema_comes_back_in_the_one_of_today(tmp_path: Path
     restored = Database(other_url)
     try:
         assert restored.read_now(upgrade.current_version) == upgrade.HEAD
-        assert held(restored)["conversations"][0][2] == "An old albatross"
+        assert rows_of(restored)["conversations"][0][2] == "An old albatross"
     finally:
         restored.close()
 
@@ -107,24 +110,24 @@ def test_a_copy_of_an_older_schema_comes_back_in_the_one_of_today(tmp_path: Path
 async def test_what_a_shared_database_holds_is_replaced_whole_or_not_at_all(postgres_url: str, tmp_path: Path) -> None:
     opened = open_store(tmp_path, postgres_url, lambda *_: None)
     try:
-        await a_conversation_with_everything(opened)
+        await add_full_conversation(opened)
         file = await asyncio.to_thread(copied, opened.database, tmp_path / "copy")
-        first = await asyncio.to_thread(held, opened.database)
-        await a_conversation_with_everything(opened)
-        both = await asyncio.to_thread(held, opened.database)
+        first = await asyncio.to_thread(rows_of, opened.database)
+        await add_full_conversation(opened)
+        both = await asyncio.to_thread(rows_of, opened.database)
         cut = tmp_path / "cut"
         cut.write_bytes(file.read_bytes()[:-40])
         with pytest.raises(PilothouseError, match="cut short"):
             await asyncio.to_thread(put_into, postgres_url, cut, tmp_path, instead=True)
-        assert await asyncio.to_thread(held, opened.database) == both
+        assert await asyncio.to_thread(rows_of, opened.database) == both
         await asyncio.to_thread(put_into, postgres_url, file, tmp_path, instead=True)
-        assert await asyncio.to_thread(held, opened.database) == first
+        assert await asyncio.to_thread(rows_of, opened.database) == first
     finally:
         await opened.close()
 
 
 async def test_a_copy_never_holds_more_than_a_few_rows_in_memory(opened: OpenStore, tmp_path: Path) -> None:
-    conversation = await a_conversation_with_everything(opened)
+    conversation = await add_full_conversation(opened)
 
     class Nowhere(io.BytesIO):
         def write(self, data: object) -> int:

@@ -25,8 +25,11 @@ from pilothouse.types.exchange import Imported
 from pilothouse.types.paging import FIRST
 from pilothouse.types.runs import RunOptions
 from tests.store.conftest import Published
-from tests.support.everything import BYTES, WORDS, a_conversation_with_everything
+from tests.store.full_conversation import BYTES, WORDS, add_full_conversation
 from tests.support.records import OWNER, a_conversation, a_posting, an_item
+
+# Each reads and writes a whole database.
+pytestmark = pytest.mark.slow
 
 
 @pytest_asyncio.fixture
@@ -77,7 +80,7 @@ async def change(opened: OpenStore, statement: str, **values: object) -> None:
 async def test_an_imported_conversation_opens_is_found_and_can_be_verified(
     source: OpenStore, opened: OpenStore, published: Published
 ) -> None:
-    conversation = await a_conversation_with_everything(source)
+    conversation = await add_full_conversation(source)
     there, here = source.store, opened.store
     done = await taken(here, await exported(source, conversation))
     assert [(one.id, one.title, one.already) for one in done.conversations] == [(conversation, "An albatross.", False)]
@@ -121,7 +124,7 @@ async def test_what_an_imported_conversation_was_allowed_is_not_taken_over_and_n
     asked = an_item(conversation.id, "question", "waiting", "May I?", run.id)
     await store.append(conversation.id, [ItemCreated(item=asked)], None)
     await store.post_message(a_posting(conversation.id, "And then?"))
-    await a_conversation_with_everything(source)
+    await add_full_conversation(source)
     await taken(opened.store, await exported(source, None))
     snapshot = await opened.store.snapshot(OWNER, conversation.id, 50)
     assert snapshot.conversation.settings == ConversationSettings(system_prompt="Hi", mode="ask")
@@ -135,12 +138,18 @@ async def test_what_an_imported_conversation_was_allowed_is_not_taken_over_and_n
     assert (await opened.store.audit(OWNER, conversation.id))[1].sound
 
 
+async def copy_to(opened: OpenStore, source: OpenStore) -> tuple[str, bytes]:
+    """Bring a conversation from one store to another; return its id and the file."""
+    conversation = await add_full_conversation(source)
+    file = await exported(source, conversation)
+    await taken(opened.store, file)
+    return conversation, file
+
+
 async def test_another_record_under_the_same_id_is_refused_and_so_is_one_that_was_changed(
     source: OpenStore, opened: OpenStore
 ) -> None:
-    conversation = await a_conversation_with_everything(source)
-    file = await exported(source, conversation)
-    await taken(opened.store, file)
+    conversation, file = await copy_to(opened, source)
     await source.store.post_message(a_posting(conversation, "More"))
     longer = await exported(source, conversation)
     before = await everything_of(opened)
@@ -156,10 +165,10 @@ async def test_another_record_under_the_same_id_is_refused_and_so_is_one_that_wa
 
 
 async def test_a_file_cannot_reach_into_other_conversations(source: OpenStore, opened: OpenStore) -> None:
-    mine = await a_conversation_with_everything(opened)
+    mine = await add_full_conversation(opened)
     item = (await opened.store.snapshot(OWNER, mine, 50)).items[0]
     before = await everything_of(opened)
-    theirs = await a_conversation_with_everything(source)
+    theirs = await add_full_conversation(source)
     whole = await exported(source, theirs)
     await change(source, "UPDATE parts SET conversation_id = :mine", mine=mine)
     await change(source, "UPDATE items SET id = :id WHERE kind = 'response'", id=item.id)
@@ -189,9 +198,7 @@ async def test_a_file_cannot_reach_into_other_conversations(source: OpenStore, o
 async def test_what_a_killed_import_left_is_nobodys_and_is_replaced_by_the_next(
     source: OpenStore, opened: OpenStore
 ) -> None:
-    conversation = await a_conversation_with_everything(source)
-    file = await exported(source, conversation)
-    await taken(opened.store, file)
+    conversation, file = await copy_to(opened, source)
     whole = await everything_of(opened)
     await change(opened, "DELETE FROM conversations")
     await change(opened, "DELETE FROM items WHERE kind = 'response'")
@@ -214,7 +221,7 @@ async def test_a_file_that_is_too_large_is_refused_while_it_comes(
 
 
 async def test_an_export_of_one_conversation_has_nothing_of_the_others(source: OpenStore) -> None:
-    first, second = [await a_conversation_with_everything(source) for _ in range(2)]
+    first, second = [await add_full_conversation(source) for _ in range(2)]
     file = await exported(source, first)
     assert first.encode() in file
     assert second.encode() not in file
@@ -223,7 +230,7 @@ async def test_an_export_of_one_conversation_has_nothing_of_the_others(source: O
 
 
 async def test_an_imported_title_is_one_line_however_it_was_written(source: OpenStore, opened: OpenStore) -> None:
-    conversation = await a_conversation_with_everything(source)
+    conversation = await add_full_conversation(source)
     title = "A\x1b[31m\u202e title\nof " + "many " * 2_000
     await change(source, "UPDATE conversations SET title = :title WHERE id = :id", title=title, id=conversation)
     (taken_over,) = (await taken(opened.store, await exported(source, conversation))).conversations

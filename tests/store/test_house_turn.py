@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -76,6 +77,33 @@ async def test_one_of_several_keeps_house_and_the_day_is_tidied_once(
         await first.aclose()
         await houses.until_done("second", "pack", 3)
         assert [houses.did[name, "tidy"] for name in ("first", "second")] == [1, 0]
+
+
+async def test_a_turn_that_is_taken_while_its_process_ends_is_given_back(tmp_path: Path, postgres_url: str) -> None:
+    async with AsyncExitStack() as stack:
+        ending, next_one = (open_store(tmp_path / name, postgres_url, lambda *_: None) for name in ("ending", "next"))
+        for opened in (ending, next_one):
+            stack.push_async_callback(opened.close)
+        turn = SharedHouseTurn(ending.database)
+        with psycopg.connect(postgres_url) as connection:
+            connection.execute("LOCK TABLE shared_settings")
+            taking = asyncio.create_task(turn.is_mine())
+            await until_blocked(postgres_url)
+            taking.cancel()
+            await asyncio.wait([taking])
+            giving = asyncio.create_task(turn.give_back())
+        await giving
+        assert await SharedHouseTurn(next_one.database).is_mine()
+
+
+async def until_blocked(url: str) -> None:
+    """Wait until some statement waits for a lock."""
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+
+        async def is_blocked() -> bool:
+            return (await connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted")).rowcount > 0
+
+        await eventually(is_blocked, "a statement to wait for a lock")
 
 
 async def test_who_dies_in_the_middle_is_followed_by_another_who_does_it_again(

@@ -27,6 +27,9 @@ from tests.store.conftest import Published
 from tests.store.older import BEFORE_PACKING
 from tests.support.records import OWNER, a_conversation, a_posting, an_item
 
+# Each reads and writes a whole database.
+pytestmark = pytest.mark.slow
+
 PIECES = ("Hel", "lo 🚀", "", "\x00 and “more”", " \\ \"'</script>\n", "e\u0301nd")
 ALL = 100_000
 

@@ -206,20 +206,20 @@ def test_closing_does_not_wait_for_a_database_that_hangs(postgres_url: str, monk
     assert isinstance(waiting.exception(0), PilothouseError)
 
 
-def test_a_queue_of_another_program_is_not_shared(tmp_path: Path, postgres_url: str) -> None:
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
+def test_a_queue_of_another_program_is_not_shared(tmp_path: Path, empty_postgres_url: str) -> None:
+    with psycopg.connect(empty_postgres_url, autocommit=True) as connection:
         connection.execute(SchemaManager.get_schema())
     with pytest.raises(PilothouseError, match="Another program keeps a queue of procrastinate in this database"):
-        open_store(tmp_path, postgres_url, lambda *_: None)
+        open_store(tmp_path, empty_postgres_url, lambda *_: None)
 
 
-def test_a_user_who_may_not_create_tables_is_told_so(tmp_path: Path, postgres_url: str) -> None:
+def test_a_user_who_may_not_create_tables_is_told_so(tmp_path: Path, empty_postgres_url: str) -> None:
     name = f"low_{tmp_path.name}"[:40].lower()
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
+    with psycopg.connect(empty_postgres_url, autocommit=True) as connection:
         connection.execute(f'CREATE ROLE "{name}" LOGIN'.encode())
     try:
         with pytest.raises(PilothouseError, match="does not let its user do this: permission denied for schema public"):
-            open_store(tmp_path, postgres_url.replace("postgres@", f"{name}@"), lambda *_: None)
+            open_store(tmp_path, empty_postgres_url.replace("postgres@", f"{name}@"), lambda *_: None)
     finally:
-        with psycopg.connect(postgres_url, autocommit=True) as connection:
+        with psycopg.connect(empty_postgres_url, autocommit=True) as connection:
             connection.execute(f'DROP ROLE "{name}"'.encode())

@@ -18,7 +18,10 @@ from pilothouse.types.json import encode
 from pilothouse.wiring import open_host
 from tests.store.released.opening import FOLDER, given
 from tests.support import invariants
-from tests.support.chatting import ME, Chat, database_of
+from tests.support.chats import ME, Chat, database_of
+
+# Each reads and writes a whole database.
+pytestmark = pytest.mark.slow
 
 # What conversations could not be set to then: it is shown as not set, at the end of the settings.
 NOT_SET = rb', "topicId": null, "prompt": null, "promptValues": {}, "miniPrompts": []}'
@@ -62,11 +65,11 @@ async def test_a_sqlite_database_of_an_earlier_release_opens_shows_and_goes_on_t
 
 
 async def test_a_postgresql_database_of_an_earlier_release_opens_shows_and_goes_on_the_same(
-    home: Path, postgres_url: str
+    home: Path, empty_postgres_url: str
 ) -> None:
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
+    with psycopg.connect(empty_postgres_url, autocommit=True) as connection:
         connection.execute(kept("timeline.sql"))
-    check(await given(home, postgres_url), kept("timeline.sql.json"))
+    check(await given(home, empty_postgres_url), kept("timeline.sql.json"))
 
 
 def test_there_is_every_kind_of_item_question_and_end_in_them() -> None:
@@ -93,7 +96,7 @@ async def before_branches(request: pytest.FixtureRequest, home: Path) -> str:
     if request.param == "sqlite":
         (home / "pilothouse.db").write_bytes(kept("branchless.db"))
         return database_of(home)
-    url = str(request.getfixturevalue("postgres_url"))
+    url = str(request.getfixturevalue("empty_postgres_url"))
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(kept("branchless.sql"))
     return url

@@ -15,7 +15,7 @@ from pilothouse.store.opening import OpenStore
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.retention import Retention, RetentionView
 from tests.store.conftest import Published
-from tests.support.everything import a_conversation_with_everything
+from tests.store.full_conversation import add_full_conversation
 from tests.support.records import OWNER, a_posting, an_item
 
 DAY = 86_400.0
@@ -23,7 +23,7 @@ DAY = 86_400.0
 
 async def aged(opened: OpenStore, days: float) -> str:
     """Keep a conversation that nobody touched for so many days."""
-    conversation = await a_conversation_with_everything(opened)
+    conversation = await add_full_conversation(opened)
     table = schema.conversations
     change = sa.update(table).where(table.c.id == conversation).values(updated_at=time.time() - days * DAY)
     await asyncio.to_thread(opened.database.write_now, lambda c: c.execute(change) and None)

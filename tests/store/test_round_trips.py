@@ -7,7 +7,7 @@ from pathlib import Path
 from pilothouse.store.opening import open_store
 from pilothouse.store.store import Store
 from tests.support.records import a_conversation, a_posting
-from tests.support.stalling import stalling
+from tests.support.stalling_line import open_stalling_line
 
 MESSAGES = 10
 # It was 22 when every look had a transaction of its own, every connection was tried before each use, and each statement
@@ -23,7 +23,7 @@ async def accept(store: Store, conversation_id: str) -> None:
 
 
 async def test_accepting_a_message_takes_few_round_trips(tmp_path: Path, postgres_url: str) -> None:
-    with stalling(postgres_url) as (line, url):
+    with open_stalling_line(postgres_url) as (line, url):
         opened = open_store(tmp_path, url, lambda _id, _events: None)
         try:
             conversation = await opened.store.add_conversation(a_conversation())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,15 @@ async def test_a_title_counts_also_where_it_comes_too_late(store: Store) -> None
     assert (await counted(store))["m"].requests == 4
 
 
+async def take_back(opened: OpenStore, statements: Sequence[str]) -> None:
+    """Make a database one of an earlier version, and close it."""
+    for statement in statements:
+        await asyncio.to_thread(
+            opened.database.write_now, lambda c, statement=statement: c.execute(sa.text(statement)) and None
+        )
+    await opened.close()
+
+
 async def test_what_was_used_before_an_upgrade_is_counted_little_by_little_and_once(
     tmp_path: Path, database_url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,11 +180,7 @@ async def test_what_was_used_before_an_upgrade_is_counted_little_by_little_and_o
     for conversation in conversations:
         for _ in range(7):
             await answer(opened.store, conversation.id, cost=0.5)
-    for statement in BEFORE_USAGE:
-        await asyncio.to_thread(
-            opened.database.write_now, lambda c, statement=statement: c.execute(sa.text(statement)) and None
-        )
-    await opened.close()
+    await take_back(opened, BEFORE_USAGE)
     opened = open_store(tmp_path, database_url, lambda _id, _events: None)
     try:
         store = opened.store
@@ -255,11 +261,7 @@ async def test_what_was_counted_before_estimates_were_marked_is_kept(tmp_path: P
     opened = open_store(tmp_path, database_url, lambda _id, _events: None)
     conversation = await opened.store.add_conversation(a_conversation())
     await answer(opened.store, conversation.id)
-    for statement in BEFORE_ESTIMATES:
-        await asyncio.to_thread(
-            opened.database.write_now, lambda c, statement=statement: c.execute(sa.text(statement)) and None
-        )
-    await opened.close()
+    await take_back(opened, BEFORE_ESTIMATES)
     opened = open_store(tmp_path, database_url, lambda _id, _events: None)
     try:
         await answer(opened.store, conversation.id)

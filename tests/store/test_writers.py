@@ -21,7 +21,7 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PASSING, PilothouseError
 from pilothouse.types.events import ItemCreated
 from tests.support.records import a_conversation, a_posting, an_item
-from tests.support.stalling import stalling
+from tests.support.stalling_line import open_stalling_line
 from tests.support.waiting import AT_ONCE, eventually
 
 _HOLD = Statement("SELECT 1 FROM conversations WHERE id = :id FOR UPDATE")
@@ -167,7 +167,7 @@ async def test_what_may_have_been_committed_is_not_written_again(
         # All is said; what is left is to commit, and that comes to nobody's ears.
         line.loses_answers = calls == len(ids)
 
-    with stalling(postgres_url) as (line, url):
+    with open_stalling_line(postgres_url) as (line, url):
         shared = open_store(tmp_path, url, lambda *_: None)
         try:
             ids = await some_conversations(shared, 4)
@@ -183,7 +183,7 @@ async def test_what_may_have_been_committed_is_not_written_again(
 
 
 async def test_a_pool_whose_connections_all_hang_holds_up_no_event_loop(tmp_path: Path, postgres_url: str) -> None:
-    with stalling(postgres_url) as (line, url):
+    with open_stalling_line(postgres_url) as (line, url):
         shared = open_store(tmp_path, url, lambda *_: None)
         (key,) = await some_conversations(shared, 1)
         line.stall()

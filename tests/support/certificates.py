@@ -1,4 +1,4 @@
-"""Certificates that nobody vouches for, made on the spot."""
+"""Self-signed certificates, made when they are asked for."""
 
 from __future__ import annotations
 

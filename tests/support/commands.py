@@ -1,4 +1,4 @@
-"""Running the real command in a process of its own, with and without a terminal."""
+"""Runs the command line: in this process or in one of its own, with or without a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from tests.support import forked
+from tests.support import forked, in_process
 
 PATIENCE = 20.0
 COMMAND = (sys.executable, "-m", "pilothouse")
@@ -42,13 +42,19 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def pilothouse(home: Path, *arguments: str, stdin: str | bytes = b"", **more: str) -> Outcome:
-    """Run a command to its end."""
+    """Run a command to its end, in this process: it has everything of its own but that."""
+    given = stdin.encode() if isinstance(stdin, str) else stdin
+    return Outcome(*in_process.run(arguments, given, environment(home, **more)))
+
+
+def pilothouse_process(home: Path, *arguments: str, stdin: str | bytes = b"", **more: str) -> Outcome:
+    """Run a command to its end, in a process of its own."""
     given = stdin.encode() if isinstance(stdin, str) else stdin
     code, out, err = forked.run(["pilothouse", *arguments], given, env=environment(home, **more), timeout=PATIENCE)
     return Outcome(code, out.decode(), err.decode())
 
 
-class Started:
+class RunningCommand:
     """A command on its way, without a terminal."""
 
     def __init__(self, home: Path, *arguments: str, **more: str) -> None:
@@ -101,7 +107,7 @@ class Started:
 @contextlib.contextmanager
 def server(home: Path, *arguments: str, **more: str) -> Iterator[str]:
     """Run a server for as long as the block lasts, and give the line it printed."""
-    with Started(home, "serve", "--no-browser", "--port", "0", *arguments, **more) as started:
+    with RunningCommand(home, "serve", "--no-browser", "--port", "0", *arguments, **more) as started:
         yield started.line()
         outcome = started.stop()
         assert outcome.code == 0, outcome.err

@@ -1,4 +1,4 @@
-"""A database beside whoever else has it open."""
+"""A transaction on a database that a host has open, and a limit on the pages of a database."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import sqlalchemy as sa
 
 from pilothouse.store.database import Database, alchemy
 from pilothouse.store.sqlite_file import Bare
+from tests.support import sampling
+
+# For what is done above the store, whose own tests see every statement on both.
+SQLITE_AND_POSTGRESQL = sampling.first_and_some(("sqlite", "postgresql"))
 
 
 @contextmanager
-def connected(url: str) -> Iterator[sa.Connection]:
+def open_transaction(url: str) -> Iterator[sa.Connection]:
     """Open a database for one transaction."""
     with closing(Database(url)) as database, database.writing() as connection:
         yield alchemy(connection)
 
 
-class Pages:
+class PageLimit:
     """A limit on the pages of databases, which SQLite itself keeps to."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,87 +8,39 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 
-import msgspec
-
-Headers = dict[str, str]
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """One request as it arrived; header names are in lower case."""
-
-    method: str
-    path: str
-    query: dict[str, str]
-    headers: Headers
-    body: bytes
-
-    @property
-    def form(self) -> dict[str, str]:
-        return dict(parse_qsl(self.body.decode()))
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """What is answered; no answer at all when `lost`, after the request was taken in."""
-
-    status: int = 200
-    body: bytes = b"{}"
-    headers: Headers = {}
-    lost: bool = False
+from tests.support.tiny_http import Answer, Request, TinyHttp
 
 
 def document(content: object, status: int = 200) -> Answer:
     return Answer(status, json.dumps(content).encode(), {"content-type": "application/json"})
 
 
-class _Server:
-    """Reads requests off a socket and has them answered."""
+class ReplaceableServer(TinyHttp):
+    """Answers as usual, or by path with what a test has put in place of that."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        super().__init__(self._reply)
         # By path; stands before the usual answer.
-        self.instead: dict[str, Answer | Callable[[Asked], Answer]] = {}
+        self.instead: dict[str, Answer | Callable[[Request], Answer]] = {}
         # By path: told when a request is there, and what it waits for then.
         self.before: dict[str, tuple[asyncio.Future[None], asyncio.Event]] = {}
-        self.url = ""
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: Request) -> Answer:
+        """Return the usual answer."""
         raise NotImplementedError
 
-    def requests(self, path: str) -> list[Asked]:
-        return [asked for asked in self.asked if asked.path == path]
-
-    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-            lines = (line.partition(":") for line in head[1:] if line)
-            headers = {name.lower(): value.strip() for name, _, value in lines}
-            body = await reader.readexactly(int(headers.get("content-length", "0")))
-            method, target, _ = head[0].split(" ")
-            parts = urlsplit(target)
-            asked = Asked(method, parts.path, dict(parse_qsl(parts.query)), headers, body)
-            self.asked.append(asked)
-            if parts.path in self.before:
-                there, go_on = self.before.pop(parts.path)
-                there.set_result(None)
-                await go_on.wait()
-            special = self.instead.get(parts.path)
-            reply = special(asked) if callable(special) else special or self.answer(asked)
-            if not reply.lost:
-                extra = {"content-length": str(len(reply.body)), "connection": "close", **reply.headers}
-                shown = "".join(f"{name}: {value}\r\n" for name, value in extra.items())
-                writer.write(f"HTTP/1.1 {reply.status} X\r\n{shown}\r\n".encode() + reply.body)
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
+    async def _reply(self, asked: Request) -> Answer:
+        if asked.path in self.before:
+            there, go_on = self.before.pop(asked.path)
+            there.set_result(None)
+            await go_on.wait()
+        special = self.instead.get(asked.path)
+        reply = special(asked) if callable(special) else special or self.answer(asked)
+        return replace(reply, headers={**reply.headers, "connection": "close"})
 
 
 # Where an issuer describes itself; its own path stands behind the first two, and before the last.
@@ -99,7 +51,7 @@ PLACES = {
 }
 
 
-class Issuer(_Server):
+class Issuer(ReplaceableServer):
     """Registers, lets people in at once, gives tokens; rotates refresh tokens, and is strict about who uses what."""
 
     def __init__(self) -> None:
@@ -145,7 +97,7 @@ class Issuer(_Server):
         }
         return {name: value for name, value in {**usual, **self.about}.items() if value is not None}
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: Request) -> Answer:
         if asked.path == self.place.format(self.path):
             return document(self.document)
         match asked.path:
@@ -160,7 +112,7 @@ class Issuer(_Server):
             case "/revoke":
                 self.revoked.append(asked.form["token"])
                 self.valid.discard(asked.form["token"])
-                return Answer()
+                return Answer(200, b"{}")
             case _:
                 return Answer(404)
 
@@ -178,7 +130,7 @@ class Issuer(_Server):
         portless = f"http://{parts.hostname}{parts.path}" if parts.scheme == "http" else back
         return allowed is None or back in allowed or portless in allowed
 
-    def _authorize(self, asked: Asked) -> Answer:
+    def _authorize(self, asked: Request) -> Answer:
         if not self._knows(asked.query["client_id"], asked.query["redirect_uri"]):
             return Answer(400, b"unknown client")
         code = self._next("code")
@@ -186,7 +138,7 @@ class Issuer(_Server):
         back = {"code": code, "state": asked.query["state"], **self.redirect_extra}
         return Answer(302, b"", {"location": f"{asked.query['redirect_uri']}?{urlencode(back)}"})
 
-    def _token(self, asked: Asked) -> Answer:
+    def _token(self, asked: Request) -> Answer:
         form, client = asked.form, _client(asked)
         if client not in self.clients and client not in self.documents:
             return document({"error": "invalid_client"}, 401)
@@ -243,7 +195,7 @@ class Issuer(_Server):
         return f"{what}-{self._count}-of-{self.url.rpartition(':')[2]}"
 
 
-def _client(asked: Asked) -> str:
+def _client(asked: Request) -> str:
     """Return who a request to the token endpoint says that it comes from."""
     kind, _, pair = asked.headers.get("authorization", "").partition(" ")
     if kind == "Basic":
@@ -251,7 +203,7 @@ def _client(asked: Asked) -> str:
     return asked.form.get("client_id", "")
 
 
-class Resource(_Server):
+class Resource(ReplaceableServer):
     """An MCP server at `/mcp` as far as tokens matter: answers only requests with a good one."""
 
     def __init__(self, issuer: Issuer) -> None:
@@ -269,7 +221,7 @@ class Resource(_Server):
     def mcp(self) -> str:
         return f"{self.url}/mcp"
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: Request) -> Answer:
         if asked.path == self.described_at:
             usual = {"resource": self.mcp, "authorization_servers": [self.issuer.name], "scopes_supported": ["read"]}
             return document({**usual, **self.about})
@@ -283,7 +235,7 @@ class Resource(_Server):
             return Answer(403, headers={"www-authenticate": asks})
         return self.served(asked)
 
-    def served(self, asked: Asked) -> Answer:
+    def served(self, asked: Request) -> Answer:
         """Answer a request that was let in."""
         return document({"ok": True})
 
@@ -293,7 +245,7 @@ class OneTool(Resource):
 
     calls = 0
 
-    def served(self, asked: Asked) -> Answer:
+    def served(self, asked: Request) -> Answer:
         if asked.method != "POST":
             return Answer(405)
         message = asked.json
@@ -317,20 +269,9 @@ class OneTool(Resource):
 
 
 @asynccontextmanager
-async def serving(server: _Server) -> AsyncIterator[None]:
-    """Serve on a free port of this machine."""
-    listening = await asyncio.start_server(server.handle, "127.0.0.1", 0)
-    server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-    try:
-        yield
-    finally:
-        listening.close()
-
-
-@asynccontextmanager
-async def protected(kind: type[Resource] = Resource) -> AsyncIterator[tuple[Resource, Issuer]]:
+async def start_protected_server(kind: type[Resource] = Resource) -> AsyncIterator[tuple[Resource, Issuer]]:
     """A server and its issuer."""
     issuer = Issuer()
     resource = kind(issuer)
-    async with serving(issuer), serving(resource):
+    async with issuer, resource:
         yield resource, issuer

@@ -1,4 +1,4 @@
-"""The file tool with everything real around it: a folder, a store, a guard."""
+"""The file tool on a real folder, with a store and the guard of protected paths."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pilothouse.types.access import Access
 from pilothouse.types.changes import UndoReport
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import CallContext, ToolOutput
-from tests.support.records import OWNER, a_conversation, a_posting
+from tests.support.records import OWNER, add_run
 from tests.support.tools import Silent
 
 
@@ -113,14 +113,12 @@ class FileCalls:
 
 
 @asynccontextmanager
-async def file_calls(home: Path, folder: Path, person: Path | None = None) -> AsyncIterator[FileCalls]:
+async def open_file_tool(home: Path, folder: Path, person: Path | None = None) -> AsyncIterator[FileCalls]:
     """Open a store with a conversation and a run in it, and the tool on a folder."""
     opened = open_store(open_home(home).path, None, lambda *_told: None)
     try:
-        conversation = await opened.store.add_conversation(a_conversation())
-        posting = a_posting(conversation.id)
-        await opened.store.post_message(posting)
+        run = await add_run(opened.store)
         tool = file_operations(Workspace(Protected(home, person), opened.store))
-        yield FileCalls(tool, opened.store, folder, (conversation.id, posting.run.id))
+        yield FileCalls(tool, opened.store, folder, run)
     finally:
         await opened.close()

@@ -7,6 +7,7 @@ the process's id, and later how it ended, as `os.waitpid` has it, each in `ANSWE
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import functools
@@ -21,9 +22,11 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TextIO
 
 from tests.support.forked import ANSWER, own_terminal
@@ -42,8 +45,35 @@ def load() -> None:
     for name in (*names, *LATER):
         if not name.endswith(NOT_ALONE):
             importlib.import_module(name)
+    warm_up()
     gc.collect()
     gc.freeze()
+
+
+def warm_up() -> None:
+    """Run the commands that make what every process makes once: what reads arguments, messages and settings."""
+    from tests.support import in_process
+
+    with tempfile.TemporaryDirectory() as folder:
+        variables = {**os.environ, "PILOTHOUSE_HOME": f"{folder}/home"}
+        (script := Path(folder) / "script.yaml").write_text("- ok", encoding="utf-8")
+        for command in (("run", "hi", "--model", f"scripted:{script}"), ("conversations", "list"), ("mcp", "list")):
+            code, _, told = in_process.run(command, b"", variables)
+            assert code == 0, told
+    asyncio.run(_prompted())
+    # A fork has the thread that forked and no other.
+    assert threading.active_count() == 1, threading.enumerate()
+
+
+async def _prompted() -> None:
+    """Read a line as a terminal does: the first takes three times as long as the next."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.input import create_pipe_input
+    from prompt_toolkit.output import DummyOutput
+
+    with create_pipe_input() as typed:
+        typed.send_text("a line\r")
+        await PromptSession[str](input=typed, output=DummyOutput()).prompt_async()
 
 
 class Origin:

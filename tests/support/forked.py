@@ -36,7 +36,7 @@ class _Origin:
     def __init__(self, before: Known | None) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="pilothouse-forks-")
         self.address = str(Path(self.folder.name) / "socket")
-        self.variables = _at_start(os.environ)
+        self.variables = at_start(os.environ)
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self.address)
             listener.listen(64)
@@ -80,7 +80,7 @@ def origins() -> list[int]:
 def start(module: Sequence[str], *, env: Mapping[str, str], **options: Any) -> subprocess.Popen[bytes]:
     """Start `python -m MODULE ARGUMENTS`; the options are those of `Popen`, and `terminal` makes one its own."""
     for origin in _origins:
-        if origin.variables == _at_start(env):
+        if origin.variables == at_start(env):
             return _Forked(origin.address, module, env=env, **options)
     if options.pop("terminal", False):
         options |= {"start_new_session": True, "preexec_fn": own_terminal}
@@ -163,5 +163,6 @@ class _Forked(subprocess.Popen[bytes]):
         return self.returncode
 
 
-def _at_start(variables: Mapping[str, str]) -> dict[str, str]:
+def at_start(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the variables that are read before a program runs."""
     return {name: value for name, value in variables.items() if name.startswith(AT_START)}

@@ -27,13 +27,13 @@ from pilothouse.types.folding import changed
 from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.messages import CallBlock, Message, ResultBlock
 from pilothouse.types.runs import ENDED, Run
-from tests.support.databases import connected
+from tests.support.databases import open_transaction
 from tests.support.paths import forks, path_items
 
 
 def check(url: str, *, at_rest: bool = True) -> None:
     """Fail if the database breaks a rule; `at_rest` means that no process is working on it."""
-    with connected(url) as connection:
+    with open_transaction(url) as connection:
         if connection.dialect.name == "sqlite":
             assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
         for row in connection.execute(sa.select(schema.conversations)).all():

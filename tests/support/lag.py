@@ -1,4 +1,4 @@
-"""How long the event loop is held up while something is done, whatever else the machine does meanwhile."""
+"""Measures how long the event loop is blocked while something runs."""
 
 from __future__ import annotations
 

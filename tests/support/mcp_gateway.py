@@ -19,7 +19,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from tests.support.tiny_http import Answer, Request, TinyHttp
+from tests.support.tiny_http import Answer, Request
 
 Json = dict[str, Any]
 JSON = {"Content-Type": "application/json"}
@@ -332,10 +332,3 @@ class FaultProxy:
             raw: socket.socket = writer.get_extra_info("socket")
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         raise ConnectionResetError
-
-
-@asynccontextmanager
-async def serving(answer: Callable[[Request], Answer]) -> AsyncIterator[TinyHttp]:
-    """Serve a Streamable or an OldGateway."""
-    async with TinyHttp(answer) as server:
-        yield server

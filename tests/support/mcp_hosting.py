@@ -1,8 +1,7 @@
-"""The servers of a data folder without the rest of the program: a real file, real secrets, real processes."""
+"""The MCP servers of a data folder without the rest of the program: real file, secrets and processes."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,6 +30,7 @@ from pilothouse.types.ports import CallContext, Resumed, Tool, ToolOutput, ToolP
 from pilothouse.types.selection import Selection
 from pilothouse.types.server_sandbox import ServerSandbox
 from pilothouse.types.servers import ConsentGiven, ServerInput, ServerView
+from tests.support.processes import has_ended
 from tests.support.tools import Silent
 from tests.support.waiting import eventually
 
@@ -52,7 +52,7 @@ class Progress(Silent):
         self.told.append((None, None, why))
 
 
-class Hosted:
+class McpHost:
     """A supervisor with everything around it, for tests to look at."""
 
     def __init__(
@@ -167,12 +167,12 @@ def context(conversation: str = "c1", resumed: Resumed | None = None, folder: st
 
 
 @asynccontextmanager
-async def hosting(home: Path, *, begin: bool = False, sandbox: Sandbox | None = None) -> AsyncIterator[Hosted]:
+async def open_mcp_host(home: Path, *, begin: bool = False, sandbox: Sandbox | None = None) -> AsyncIterator[McpHost]:
     """Open the servers of a data folder, and stop them all."""
     folder = open_home(home)
     redactor = Redactor()
     server_sandbox = Lazy(lambda: LocalServerSandbox(sandbox)) if sandbox is not None else None
-    hosted = Hosted(folder.path, SecretStore(folder.secrets, learn=redactor.learn), redactor, server_sandbox)
+    hosted = McpHost(folder.path, SecretStore(folder.secrets, learn=redactor.learn), redactor, server_sandbox)
     if begin:
         hosted.supervisor.begin()
     try:
@@ -198,14 +198,10 @@ def failure(output: ToolOutput | ToolPaused) -> tuple[str, str]:
     return output.error.code, output.error.message
 
 
-async def gone(pid: int) -> None:
-    """Wait until a process is not there any more."""
+async def until_ended(pid: int) -> None:
+    """Wait until there is no process with a number any more."""
 
     async def look() -> bool:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        return False
+        return has_ended(pid)
 
     await eventually(look, f"process {pid} to end")

@@ -65,7 +65,7 @@ def main():
             answer["error"] = {"code": -32601, "message": "unknown"}
         print(json.dumps(answer), flush=True)
 """
-BROKEN = "process.stderr.write('it is broken\\n'); process.exit(3);"
+BROKEN = "import sys\n\ndef main():\n    sys.exit('it is broken')\n"
 
 
 @dataclass
@@ -97,11 +97,20 @@ class Indexes:
         has_script = {"hasInstallScript": True} if "scripts" in package else {}
         self.npm.setdefault(name, {})[version] = {**package, **has_script, "dist": dist}
 
-    def python(self, name: str, version: str, *, programs: Mapping[str, str] | None = None, needs: str = "") -> None:
+    def python(
+        self,
+        name: str,
+        version: str,
+        *,
+        programs: Mapping[str, str] | None = None,
+        needs: str = "",
+        server: str = PYTHON_SERVER,
+    ) -> None:
         """Publish a wheel of PyPI, with a program of its name unless others are given."""
         module = name.replace("-", "_")
         named = {name: f"{module}:main"} if programs is None else programs
-        data = _wheel(name, module, version, named, needs)
+        source = server.replace("VERSION", version)
+        data = _wheel((name, version), {f"{module}.py": source}, named, needs)
         file = f"{module}-{version}-py3-none-any.whl"
         self.files[f"/files/{file}"] = data
         self.wheels.setdefault(name, {})[file] = hashlib.sha256(data).hexdigest()
@@ -202,13 +211,14 @@ def _tarball(files: Mapping[str, str], folder: str = "package") -> bytes:
     return gzip.compress(data.getvalue(), mtime=0)
 
 
-def _wheel(name: str, module: str, version: str, programs: Mapping[str, str], needs: str) -> bytes:
+def _wheel(named: tuple[str, str], source: Mapping[str, str], programs: Mapping[str, str], needs: str) -> bytes:
+    name, version = named
     about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: A tiny server\nLicense: MIT\n"
     about += f"Requires-Dist: {needs}\n" if needs else ""
-    info = f"{module}-{version}.dist-info"
+    info = f"{name.replace('-', '_')}-{version}.dist-info"
     lines = "".join(f"{program} = {target}\n" for program, target in programs.items())
     files = {
-        f"{module}.py": PYTHON_SERVER.replace("VERSION", version),
+        **source,
         f"{info}/METADATA": about,
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         **({f"{info}/entry_points.txt": f"[console_scripts]\n{lines}"} if programs else {}),

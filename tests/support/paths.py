@@ -1,4 +1,4 @@
-"""What belongs to the path of a branch, worked out from the items alone: what the store's queries are held against."""
+"""Which items belong to the path of a branch, computed from the items alone, to check the store's queries against."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ import os
 import socket
 import tempfile
 from pathlib import Path
-from typing import IO
 
 # Below the ports that systems give to clients, and above those that services are known by.
 FIRST, LAST = 12_000, 32_000
@@ -17,23 +16,30 @@ BLOCK = 100
 
 def free_port() -> int:
     """Return a loopback port of this process's own block on which nothing listens."""
-    return next(port for port in itertools.islice(_PORTS, BLOCK) if _is_free(port))
+    return next(port for port in itertools.islice(_PORTS, BLOCK) if port not in _KEPT and _is_free(port))
 
 
-def _claimed() -> tuple[range, IO[str]]:
-    """Return a block of ports, and the file whose lock keeps it this process's own."""
+def kept_port() -> int:
+    """Return such a port which is given to nobody else, also while nothing listens on it."""
+    port = free_port()
+    _KEPT.add(port)
+    return port
+
+
+def _claim() -> range:
+    """Return a block of ports that is this process's own: it holds a lock until it ends."""
     folder = Path(tempfile.gettempdir()) / f"pilothouse-test-ports-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     blocks = range(FIRST, LAST, BLOCK)
     for turn in range(len(blocks)):
         first = blocks[(os.getpid() + turn) % len(blocks)]
-        lock = (folder / str(first)).open("w")
+        lock = os.open(folder / str(first), os.O_CREAT | os.O_WRONLY)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            lock.close()
+            os.close(lock)
             continue
-        return range(first, first + BLOCK), lock
+        return range(first, first + BLOCK)
     raise RuntimeError(f"Every block of ports is claimed; see {folder}.")
 
 
@@ -46,5 +52,5 @@ def _is_free(port: int) -> bool:
     return True
 
 
-_BLOCK, _LOCK = _claimed()
-_PORTS = itertools.cycle(_BLOCK)
+_PORTS = itertools.cycle(_claim())
+_KEPT: set[int] = set()

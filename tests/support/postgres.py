@@ -23,6 +23,9 @@ SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
+    "autovacuum": "off",
+    "checkpoint_timeout": "1h",
+    "jit": "off",
     "max_connections": "200",
     "shared_buffers": "32MB",
     "listen_addresses": "127.0.0.1",
@@ -44,19 +47,29 @@ class Postgres:
         self._user = user
 
     @classmethod
-    def start(cls, folder: Path) -> Postgres:
-        """Make a server in a fresh folder and start it."""
+    def start(cls, folder: Path, data: Path | None = None) -> Postgres:
+        """Make a server in a fresh folder and start it, with a copy of the data that another one kept."""
         user = unprivileged_user()
         if user is not None:
             # pytest's folders are closed to other users, and the server must not run as root.
             folder = Path(tempfile.mkdtemp(prefix="pilothouse-postgres-"))
             shutil.chown(folder, user)
         server = cls(reachable(find_binaries(), folder, user), folder, free_port(), user)
-        server.run(
-            "initdb", "--auth=trust", "--encoding=UTF8", "--locale=C", "-U", "postgres", "--no-sync", "-D", server.data
-        )
+        if data is not None:
+            copy(data, Path(server.data))
+        else:
+            options = ("--auth=trust", "--encoding=UTF8", "--locale=C", "-U", "postgres", "--no-sync")
+            server.run("initdb", *options, "-D", server.data)
         server.resume()
         return server
+
+    def keep(self, target: Path) -> None:
+        """Stop the server, copy its data whole to where others start with it, and go on."""
+        self.run("pg_ctl", "stop", "-w", "-m", "fast", "-D", self.data)
+        partial = target.with_suffix(".partial")
+        copy(Path(self.data), partial)
+        partial.rename(target)
+        self.resume()
 
     @property
     def data(self) -> str:
@@ -115,6 +128,11 @@ class Postgres:
         """Run one statement in the maintenance database."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(statement.encode())
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a folder with whom its files belong to."""
+    subprocess.run(["cp", "-a", source, target], check=True)
 
 
 def unprivileged_user() -> str | None:

@@ -1,4 +1,4 @@
-"""A server of bytes: a function talks on each connection, framed right or wrong as it likes."""
+"""A server where a function reads and writes the raw bytes of each connection."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 
-from tests.support.listening import Listening
+from tests.support.tiny_http import LoopbackServer
 
 LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 
@@ -48,7 +48,7 @@ class Peer:
         self.writer.transport.abort()
 
 
-class RawServer(Listening):
+class RawServer(LoopbackServer):
     """`async with RawServer(talk) as server:` listens on loopback; a talk that returns ends its connection."""
 
     def __init__(
@@ -80,7 +80,7 @@ class RawServer(Listening):
             self.open += is_open
             self._changed.notify_all()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._count(1, 1)
         try:
             await self._talk(Peer(self.connections, reader, writer))
@@ -92,7 +92,7 @@ class RawServer(Listening):
             await self._count(0, -1)
 
 
-def answering(*answers: bytes) -> Callable[[Peer], Awaitable[object]]:
+def answer_each(*answers: bytes) -> Callable[[Peer], Awaitable[object]]:
     """Return a talk that gives one of these to each request on a connection, and waits for the other side's end."""
 
     async def talk(peer: Peer) -> None:
@@ -104,7 +104,7 @@ def answering(*answers: bytes) -> Callable[[Peer], Awaitable[object]]:
     return talk
 
 
-def cut(answer: bytes) -> Callable[[Peer], Awaitable[object]]:
+def answer_and_close(answer: bytes) -> Callable[[Peer], Awaitable[object]]:
     """Return a talk that gives this to one request and ends the connection."""
 
     async def talk(peer: Peer) -> None:

@@ -1,11 +1,10 @@
-"""Servers of others, as `scripts/test` installs them: how each is started."""
+"""How to start the MCP servers of others that `scripts/test` installs."""
 
 from __future__ import annotations
 
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,6 @@ from tests.support.waiting import until
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "servers"
 PYTHON = ROOT / ".cache" / "servers"
-PROGRAMS = Path(__file__).parent / "mcp_servers"
 MISSING = "is not installed; scripts/test does that, or scripts/foreign.py"
 # Node takes about half a second when nothing else runs, and FastMCP several.
 START = 60.0
@@ -37,7 +35,8 @@ def _npm(package: str, *arguments: str) -> list[str]:
     return [node(), str(program), *arguments]
 
 
-def _python(name: str, *arguments: str) -> list[str]:
+def python_program(name: str, *arguments: str) -> list[str]:
+    """Return the command of a program from the environment of the Python servers."""
     program = PYTHON / "bin" / name
     assert program.is_file(), f"{name} {MISSING}"
     return [str(program), *arguments]
@@ -75,17 +74,17 @@ def context7() -> list[str]:
 
 def git(repository: Path) -> list[str]:
     """12 tools for one repository."""
-    return _python("mcp-server-git", "--repository", str(repository))
+    return python_program("mcp-server-git", "--repository", str(repository))
 
 
 def time() -> list[str]:
     """Two tools."""
-    return _python("mcp-server-time", "--local-timezone", "UTC")
+    return python_program("mcp-server-time", "--local-timezone", "UTC")
 
 
 def fetch() -> list[str]:
     """One tool; it may fetch what is on this machine."""
-    return _python("mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips")
+    return python_program("mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips")
 
 
 @contextmanager
@@ -93,29 +92,13 @@ def everything_over(wire: Literal["streamable", "sse"]) -> Iterator[str]:
     """The first of them as a server of its own; yields its address."""
     transport, path = {"streamable": ("streamableHttp", "/mcp"), "sse": ("sse", "/sse")}[wire]
     port = free_port()
-    with _listening([*everything()[:-1], transport], port):
+    with start_server([*everything()[:-1], transport], port):
         yield f"http://127.0.0.1:{port}{path}"
 
 
 @contextmanager
-def reference_over_http(*allowed_hosts: str) -> Iterator[int]:
-    """The server made with the official SDK, at /mcp; it answers to these names only. Yields its port."""
-    port = free_port()
-    command = [sys.executable, str(PROGRAMS / "reference.py"), str(port), *allowed_hosts]
-    with _listening(command, port):
-        yield port
-
-
-@contextmanager
-def wanting_sign_in(kind: Literal["sdk", "fastmcp"], *arguments: str) -> Iterator[str]:
-    """A server that lets in who signed in, with the OAuth of the SDK or of FastMCP; yields its origin."""
-    port = free_port()
-    with _listening(_python("python", str(PROGRAMS / f"{kind}_sign_in.py"), str(port), *arguments), port):
-        yield f"http://127.0.0.1:{port}"
-
-
-@contextmanager
-def _listening(command: list[str], port: int) -> Iterator[None]:
+def start_server(command: list[str], port: int) -> Iterator[None]:
+    """Start a program and wait until it listens on a port; it is ended with the block."""
     quiet = subprocess.DEVNULL
     process = subprocess.Popen(command, env={**os.environ, "PORT": str(port)}, stdout=quiet, stderr=quiet)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pilothouse.store.store import Store
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.ids import new_id
 from pilothouse.types.items import Item, ItemKind, ItemStatus, new_item
@@ -50,3 +51,11 @@ def a_posting(conversation_id: str, text: str = "Hello", key: str | None = None,
         updated_at=0.0,
     )
     return Posting(item=item, run=run, first_words=text, idempotency_key=key, digest=text)
+
+
+async def add_run(store: Store, text: str = "Hello") -> tuple[str, str]:
+    """Add a conversation with one message; return its id, and the id of the run that is to answer it."""
+    conversation = await store.add_conversation(a_conversation())
+    posting = a_posting(conversation.id, text)
+    await store.post_message(posting)
+    return conversation.id, posting.run.id

@@ -14,8 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.support.listening import Listening
-from tests.support.tiny_http import Answer, Request, TinyHttp
+from tests.support.tiny_http import Answer, LoopbackServer, Request, TinyHttp
 
 Json = dict[str, Any]
 META = "io.modelcontextprotocol.registry/official"
@@ -32,7 +31,7 @@ def json_answer(value: object, status: int = 200, **headers: str) -> Answer:
 HTML = Answer(200, b"<!doctype html><title>Welcome</title><p>Nothing here.", {"Content-Type": "text/html"})
 
 
-def pointing(**servers: Listening | str) -> str:
+def registry_addresses(**servers: LoopbackServer | str) -> str:
     """Return the content of PILOTHOUSE_REGISTRIES that leads to these; `_` in a name stands for `-`."""
     return ",".join(
         f"{name.replace('_', '-')}={each if isinstance(each, str) else each.url}" for name, each in servers.items()

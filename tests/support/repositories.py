@@ -1,10 +1,11 @@
-"""Real repositories, made with the real git."""
+"""Git repositories made with the real git, and the tool that works on them."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from pilothouse.permissions.protected import Protected
 from pilothouse.tools.build_and_version_control import build_and_version_control
 from pilothouse.tools.files.workspace import Workspace
 from pilothouse.types.terminals import SandboxKind
-from tests.support.terminals import AtTerminal, at_terminal
+from tests.support.terminals import TerminalCalls, open_terminal_tool
 
 _ENVIRONMENT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "PATH": os.environ["PATH"]}
 
@@ -26,23 +27,30 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def make_repository(folder: Path, **files: str) -> Path:
-    """Make a repository with one commit of these files; a name like `a__b` means `a.b`."""
+def make_repository(
+    folder: Path, contents: Mapping[str, str] | None = None, *, message: str = "First", **files: str
+) -> Path:
+    """Make a repository with one commit of these contents by path, or of these files; a name `a__b` means `a.b`."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "-q", "-b", "main")
-    git(folder, "config", "user.name", "Someone")
-    git(folder, "config", "user.email", "someone@example.test")
-    for name, text in (files or {"readme__md": "Hello\n"}).items():
-        (folder / name.replace("__", ".")).write_text(text)
+    with (folder / ".git" / "config").open("a", encoding="utf-8") as settings:
+        settings.write("[user]\n\tname = Someone\n\temail = someone@example.test\n")
+    named = {name.replace("__", "."): text for name, text in (files or {"readme__md": "Hello\n"}).items()}
+    for name, text in (contents or named).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     git(folder, "add", ".")
-    git(folder, "commit", "-q", "-m", "First")
+    git(folder, "commit", "-q", "-m", message)
     return folder
 
 
 @asynccontextmanager
-async def building(home: Path, folder: Path, kind: SandboxKind | None = None) -> AsyncIterator[AtTerminal]:
-    """Open `build_and_version_control` on a folder, held by what is strongest here."""
-    async with at_terminal(home, folder, kind) as hands:
-        with closing(Helper()) as helper:
-            hands.tool = build_and_version_control(hands.terminals, Workspace(Protected(home), hands.store), helper)
+async def open_git_tool(
+    home: Path, folder: Path, kind: SandboxKind | None = None, helper: Helper | None = None
+) -> AsyncIterator[TerminalCalls]:
+    """Open `build_and_version_control` on a folder, held by what is strongest here; a helper may be given."""
+    async with open_terminal_tool(home, folder, kind) as hands:
+        with contextlib.nullcontext(helper) if helper is not None else closing(Helper()) as reading:
+            hands.tool = build_and_version_control(hands.terminals, Workspace(Protected(home), hands.store), reading)
             yield hands

@@ -25,8 +25,9 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
+from tests.support.tiny_http import LoopbackServer, read_request
 from tests.support.wire_writers import Call, Say, Text, Thought, Tokens, Wire, error_frame, frames
 
 # A request with images is larger than the reader's usual limit.
@@ -77,34 +78,16 @@ class Received:
         return json.loads(self.body)
 
 
-class Endpoint:
+class Endpoint(LoopbackServer):
     """The server; its address is `url`."""
 
     def __init__(self, port: int = 0) -> None:
-        self._port = port
+        super().__init__(port=port, limit=READ_LIMIT)
         self._replies: list[Reply] = []
         self._asked: dict[str, int] = {}
-        self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
         self.requests: list[Received] = []
         self.closed = 0
         self._news = asyncio.Condition()
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port, limit=READ_LIMIT)
-        self._port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        for task in self._connections:
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
 
     def answer(self, *replies: Reply) -> None:
         """Answer the next requests with these, the last one for good; without any, the model's name decides."""
@@ -124,10 +107,7 @@ class Endpoint:
         async with self._news:
             self._news.notify_all()
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while await self._exchange(reader, writer):
                 pass
@@ -135,21 +115,19 @@ class Endpoint:
             # The server is told of a hang-up below; a cancelled one is being closed with the whole endpoint.
             pass
         finally:
-            self._connections.discard(task)
             writer.transport.abort()
             with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; return whether the connection can take another."""
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        path = head[0].split(" ")[1]
-        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
-        body = await reader.readexactly(int(headers.get("content-length", "0")))
-        wire = _wire(path)
+        request = await read_request(reader)
+        if request is None:
+            return False
+        wire = _wire(request.target)
         if wire is None:
-            return await self._about(path, writer)
-        received = Received(wire, path, headers, body)
+            return await self._about(request.target, writer)
+        received = Received(wire, request.target, request.headers, request.body)
         self.requests.append(received)
         await self._tell()
         reply = self._reply(received)

@@ -1,4 +1,4 @@
-"""File systems with little room."""
+"""Small file systems in memory, to fill."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 @contextmanager
-def mounted_small(folder: Path, size: str) -> Iterator[Path]:
+def mount_small_disk(folder: Path, size: str) -> Iterator[Path]:
     """Make a folder a file system of this size, where this account may; nothing in it is open at the end."""
     made = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False

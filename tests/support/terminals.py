@@ -1,15 +1,11 @@
-"""Commands and terminals with everything real around them: a sandbox, a folder, a store."""
+"""The terminal tool with a real sandbox, folder and store."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import psutil
 from websockets.sync.client import ClientConnection
 
 from pilothouse.permissions.protected import Protected
@@ -22,19 +18,16 @@ from pilothouse.tools.sandbox.resource_limits import Caps
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.tools.terminal.terminals import Terminals
 from pilothouse.tools.terminal_operations import terminal_operations
-from pilothouse.types.terminals import SandboxKind, TerminalSettings
-from tests.support import forked
+from pilothouse.types.terminals import SandboxKind, SandboxView, TerminalSettings
 from tests.support.files import FileCalls
-from tests.support.records import a_conversation, a_posting
+from tests.support.records import add_run
 from tests.support.waiting import PATIENCE, eventually
 
 KINDS: tuple[SandboxKind, ...] = ("bubblewrap", "landlock", "none")
 HOLDING: tuple[SandboxKind, ...] = ("bubblewrap", "landlock")
-# A killed process is taken down by the kernel in its own time, which is longer on a busy machine.
-MOMENT = 10.0
 
 
-class AtTerminal(FileCalls):
+class TerminalCalls(FileCalls):
     """Calls of the terminal tool, and the terminals behind them."""
 
     def __init__(
@@ -62,63 +55,44 @@ class AtTerminal(FileCalls):
         return await eventually(look, f"{text!r} in the terminal")
 
 
+# What holds commands on this machine, once a test has tried it: each try starts programs.
+_found: dict[SandboxKind | None, tuple[SandboxView, str]] = {}
+
+
+def _informed(made: Sandbox, kind: SandboxKind | None, caps: Caps | None) -> Sandbox:
+    """Tell a sandbox with the usual bounds what another one found out."""
+    if caps is None:
+        if kind not in _found:
+            _found[kind] = made.found(), made._bwrap
+        made._found, made._bwrap = _found[kind]
+    return made
+
+
 def sandbox(home: Path, kind: SandboxKind | None = None, caps: Caps | None = None) -> Sandbox:
     """Return a sandbox of a kind, which must work on the machine that runs the tests."""
-    made = Sandbox(home, TerminalSettings, caps=caps, only=kind)
+    made = _informed(Sandbox(home, TerminalSettings, caps=caps, only=kind), kind, caps)
     assert kind is None or made.kind() == kind, f"{kind} does not work here: install bubblewrap; needs Linux 5.13"
     return made
 
 
 @asynccontextmanager
-async def at_terminal(
+async def open_terminal_tool(
     home: Path, folder: Path, kind: SandboxKind | None = None, caps: Caps | None = None
-) -> AsyncIterator[AtTerminal]:
+) -> AsyncIterator[TerminalCalls]:
     """Open the terminal tool on a folder, with a conversation and a run in a store."""
     opened = open_store(open_home(home).path, None, lambda *_told: None)
-    holder: list[AtTerminal] = []
+    holder: list[TerminalCalls] = []
     held = Sandbox(home, lambda: holder[0].settings if holder else TerminalSettings(), caps=caps, only=kind)
+    _informed(held, kind, caps)
     terminals = Terminals(held, home / "recordings")
     try:
-        conversation = await opened.store.add_conversation(a_conversation())
-        posting = a_posting(conversation.id)
-        await opened.store.post_message(posting)
+        run = await add_run(opened.store)
         tool = terminal_operations(terminals, Workspace(Protected(home), opened.store))
-        holder.append(AtTerminal(tool, opened.store, folder, (conversation.id, posting.run.id), terminals))
+        holder.append(TerminalCalls(tool, opened.store, folder, run, terminals))
         yield holder[0]
     finally:
         await terminals.close()
         await opened.close()
-
-
-def alive(mark: str) -> list[int]:
-    """Return the processes whose command line has a mark in it, but ours, and those of tests that run beside us."""
-    found = []
-    for process in psutil.process_iter(["pid", "cmdline", "status"]):
-        words = process.info["cmdline"] or ()
-        dead = process.info["status"] == psutil.STATUS_ZOMBIE
-        if not dead and process.info["pid"] != os.getpid() and any(mark in word for word in words):
-            with contextlib.suppress(psutil.Error):
-                if not _is_anothers(process):
-                    found.append(process.info["pid"])
-    return found
-
-
-def _is_anothers(process: psutil.Process) -> bool:
-    """Return whether another run of tests started it; an orphan may be ours."""
-    parents = process.parents()
-    if {os.getpid(), *forked.origins()} & {parent.pid for parent in parents}:
-        return False
-    return any("pytest" in word or "execnet" in word for parent in parents for word in parent.cmdline())
-
-
-def gone(mark: str) -> bool:
-    """Return whether no such process is left; what was just killed has a moment to be gone."""
-    end = time.monotonic() + MOMENT
-    while alive(mark):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def wait_for_shell(window: ClientConnection) -> None:

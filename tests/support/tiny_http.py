@@ -1,13 +1,65 @@
-"""A web server of a few lines on a real socket: a function says what each request gets."""
+"""Servers on a real socket of this machine: one that deals in bytes, and a web server of a few lines on top of it."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlsplit
 
-from tests.support.listening import Listening
+HTML = {"content-type": "text/html; charset=utf-8"}
+LINE_LIMIT = 64 * 1024
+
+
+class LoopbackServer:
+    """`async with` listens on a port, a free one for 0; what serves connections is ended with it."""
+
+    def __init__(
+        self, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1", *, port: int = 0, limit: int = LINE_LIMIT
+    ) -> None:
+        self._tls = tls
+        self._host = host
+        self._limit = limit
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.port = port
+        # Known once it listens.
+        self.url = ""
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, self._host, self.port, ssl=self._tls, limit=self._limit)
+        self.port = int(self._server.sockets[0].getsockname()[1])
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        self.url = f"http{'s' if self._tls else ''}://{host}:{self.port}"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+        # A handshake that failed has no task of ours; its end is only noticed by the loop.
+        for _ in range(10 if self._tls else 0):
+            await asyncio.sleep(0)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            await self.serve(reader, writer)
+        finally:
+            self._tasks.discard(task)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection to its end."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -19,12 +71,42 @@ class Request:
     headers: dict[str, str]
     body: bytes
 
+    @property
+    def path(self) -> str:
+        return urlsplit(self.target).path
+
+    @property
+    def query(self) -> dict[str, str]:
+        return dict(parse_qsl(urlsplit(self.target).query))
+
+    @property
+    def form(self) -> dict[str, str]:
+        return dict(parse_qsl(self.body.decode()))
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+async def read_request(reader: asyncio.StreamReader) -> Request | None:
+    """Return the next request of a connection, None at its end."""
+    line = (await reader.readline()).decode("latin-1").split()
+    if len(line) < 2:
+        return None
+    headers: dict[str, str] = {}
+    while field_line := (await reader.readline()).decode("latin-1").strip():
+        name, _, value = field_line.partition(":")
+        headers[name.lower()] = value.strip()
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return Request(line[0], line[1], headers, body)
+
 
 @dataclass(frozen=True)
 class Answer:
-    """What goes out: a body, or a stream of pieces.
+    """What goes out: a body, or a stream of pieces; the connection ends with it where a header says so.
 
-    After `stall_after` bytes of the body nothing more goes out; after `reset_after` the connection is torn down.
+    After `stall_after` bytes of the body nothing more goes out; after `reset_after` the connection is torn down, and
+    where the answer is `lost` before any of it.
     """
 
     status: int = 200
@@ -33,9 +115,10 @@ class Answer:
     stall_after: int | None = None
     reset_after: int | None = None
     stream: AsyncIterator[bytes] | None = None
+    lost: bool = False
 
 
-class TinyHttp(Listening):
+class TinyHttp(LoopbackServer):
     """`async with TinyHttp(answer) as server:` listens on loopback and keeps what it was asked."""
 
     def __init__(
@@ -50,31 +133,30 @@ class TinyHttp(Listening):
         self.asked = asyncio.Event()
         self.connections = 0
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def requests_to(self, path: str) -> list[Request]:
+        """Return what came in for a path."""
+        return [request for request in self.requests if request.path == path]
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         try:
-            while request := await self._read(reader):
+            while request := await read_request(reader):
                 self.requests.append(request)
                 self.asked.set()
                 answer = self._answer(request)
-                await self._write(reader, writer, answer if isinstance(answer, Answer) else await answer)
+                answer = answer if isinstance(answer, Answer) else await answer
+                await self._write(reader, writer, answer)
+                if answer.headers.get("connection") == "close":
+                    # What is still to be sent goes out first.
+                    writer.close()
+                    return
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
-        finally:
-            writer.transport.abort()
-
-    async def _read(self, reader: asyncio.StreamReader) -> Request | None:
-        line = (await reader.readline()).decode("latin-1").split()
-        if len(line) < 2:
-            return None
-        headers: dict[str, str] = {}
-        while field_line := (await reader.readline()).decode("latin-1").strip():
-            name, _, value = field_line.partition(":")
-            headers[name.lower()] = value.strip()
-        body = await reader.readexactly(int(headers.get("content-length", 0)))
-        return Request(line[0], line[1], headers, body)
+        writer.transport.abort()
 
     async def _write(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Answer) -> None:
+        if answer.lost:
+            raise ConnectionResetError
         size = {"Transfer-Encoding": "chunked"} if answer.stream else {"Content-Length": str(len(answer.body))}
         headers = {**size, **answer.headers}
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
@@ -112,3 +194,21 @@ class TinyHttp(Listening):
             for task in (pouring, gone):
                 task.cancel()
             await asyncio.gather(pouring, gone, return_exceptions=True)
+
+
+# What a path of a site gives: an answer, HTML, a status and a body that end the connection, or silence.
+Page = Answer | str | tuple[int, bytes] | None
+
+
+def site(pages: Mapping[str, Page]) -> TinyHttp:
+    """Return a server that has these pages by path, as they are when they are asked for."""
+
+    async def answer(request: Request) -> Answer:
+        found = pages.get(request.path, (404, b"{}"))
+        if found is None:
+            await asyncio.Event().wait()
+        if isinstance(found, tuple):
+            return Answer(found[0], found[1], {"connection": "close"})
+        return Answer(200, found.encode(), HTML) if isinstance(found, str) else found or Answer()
+
+    return TinyHttp(answer)

@@ -1,27 +1,14 @@
-"""Web sites on loopback that a host may read because its settings say so, and the calls of a model that reads them."""
+"""Settings that let a host read web sites on loopback, and the calls of a model that reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from pilothouse.types.api import ConfigPatch
-from tests.support.chatting import ME, Chat
-from tests.support.tiny_http import Answer, Request, TinyHttp
-
-HTML = {"content-type": "text/html; charset=utf-8"}
-
-
-def site(pages: Mapping[str, Answer | str]) -> TinyHttp:
-    """Return a site that has these pages by path."""
-
-    def answer(request: Request) -> Answer:
-        found = pages.get(request.target.partition("?")[0], Answer(404))
-        return Answer(200, found.encode(), HTML) if isinstance(found, str) else found
-
-    return TinyHttp(answer)
+from tests.support.chats import ME, Chat
+from tests.support.tiny_http import TinyHttp
 
 
 def web_call(operation: str, **arguments: Any) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from pilothouse.telemetry.counters import OTHER, Names
 from pilothouse.types import limits
 from pilothouse.web.run import ServerOptions
-from tests.support.chatting import ME, Chat, chatting
-from tests.support.commands import pilothouse
+from tests.support.chats import ME, Chat, open_chat
+from tests.support.commands import pilothouse_process
 from tests.support.waiting import eventually
-from tests.web.running import TOKEN, reach
+from tests.web.servers import TOKEN, serve_host
 
 METRICS_TOKEN = "0123456789abcdef-for-metrics"
 CALL = [{"call": "think", "arguments": {"thoughts": "a secret thought"}}]
@@ -41,7 +41,7 @@ async def _is_idle(chat: Chat) -> bool:
 
 async def test_runs_answers_and_calls_are_counted_by_how_they_end(home: Path) -> None:
     failing: list[Any] = [{"fault": 401}]
-    async with chatting(home, [CALL, ["Done."], failing]) as chat:
+    async with open_chat(home, [CALL, ["Done."], failing]) as chat:
         assert (await chat.say("first")).status == "completed"
         counted = await told(chat)
         assert counted["pilothouse_runs_ended_total", "completed"] == 1
@@ -63,7 +63,7 @@ async def test_runs_answers_and_calls_are_counted_by_how_they_end(home: Path) ->
 
 async def test_a_run_at_work_and_one_behind_it_are_told_as_such_until_they_end(home: Path) -> None:
     slow = [{"text": "word " * 100, "pieces": 5, "every": 0.05}]
-    async with chatting(home, [slow, ["Next."]]) as chat:
+    async with open_chat(home, [slow, ["Next."]]) as chat:
         first = await chat.send("first")
         await chat.until_streaming("word")
         second = await chat.send("second")
@@ -80,7 +80,7 @@ async def test_a_run_at_work_and_one_behind_it_are_told_as_such_until_they_end(h
 
 
 async def test_what_was_said_and_whose_it_is_is_never_a_label(home: Path) -> None:
-    async with chatting(home, [CALL, ["An answer that nobody else reads."]]) as chat:
+    async with open_chat(home, [CALL, ["An answer that nobody else reads."]]) as chat:
         run = await chat.say("A question that nobody else reads")
         text = (await chat.api.metrics(0.0)).decode()
         for private in ("nobody else reads", "secret thought", chat.id, run.id, ME, str(home)):
@@ -88,16 +88,16 @@ async def test_what_was_said_and_whose_it_is_is_never_a_label(home: Path) -> Non
 
 
 async def test_a_restart_with_much_behind_it_counts_what_it_does_itself(home: Path) -> None:
-    async with chatting(home, ["One.", "Two."]) as chat:
+    async with open_chat(home, ["One.", "Two."]) as chat:
         await chat.say()
-    async with chatting(home, ["One."]) as again:
+    async with open_chat(home, ["One."]) as again:
         counted = await told(again)
         assert counted["pilothouse_runs_ended_total", "completed"] == 0
         assert counted["pilothouse_run_wait_seconds_count",] == 0
 
 
 async def test_readers_are_counted_while_they_are_there(home: Path) -> None:
-    async with chatting(home) as chat, reach(chat.api, ServerOptions(token=TOKEN)) as server:
+    async with open_chat(home) as chat, serve_host(chat.api, ServerOptions(token=TOKEN)) as server:
         assert (await told(chat))["pilothouse_readers", "conversation"] == 0
         url = f"/api/conversations/{chat.id}/events"
         async with server.http.stream("GET", url, headers={"authorization": f"Bearer {TOKEN}"}):
@@ -116,7 +116,10 @@ def test_names_that_are_made_up_without_end_become_one() -> None:
 
 
 async def test_metrics_are_for_this_machine_and_not_for_who_comes_through_a_proxy(home: Path) -> None:
-    async with chatting(home) as chat, reach(chat.api, ServerOptions(token=TOKEN, allowed_hosts=("box",))) as server:
+    async with (
+        open_chat(home) as chat,
+        serve_host(chat.api, ServerOptions(token=TOKEN, allowed_hosts=("box",))) as server,
+    ):
         good = await server.http.get("/metrics")
         assert good.status_code == 200
         assert read(good.text)["pilothouse_process", "server", "0.1.0"] == 1
@@ -131,7 +134,7 @@ async def test_metrics_are_for_this_machine_and_not_for_who_comes_through_a_prox
 
 async def test_with_a_token_for_them_metrics_are_told_to_who_has_it(home: Path) -> None:
     options = ServerOptions(token=TOKEN, metrics_token=METRICS_TOKEN)
-    async with chatting(home) as chat, reach(chat.api, options) as server:
+    async with open_chat(home) as chat, serve_host(chat.api, options) as server:
 
         async def asked(**headers: str) -> httpx2.Response:
             return await server.http.get("/metrics", headers=headers)
@@ -146,7 +149,7 @@ async def test_with_a_token_for_them_metrics_are_told_to_who_has_it(home: Path) 
 
 
 def test_a_token_that_can_be_guessed_is_refused(home: Path) -> None:
-    refused = pilothouse(home, "serve", "--no-browser", "--port", "0", PILOTHOUSE_METRICS_TOKEN="secret")
+    refused = pilothouse_process(home, "serve", "--no-browser", "--port", "0", PILOTHOUSE_METRICS_TOKEN="secret")
     assert refused.code != 0
     assert "PILOTHOUSE_METRICS_TOKEN can be guessed" in " ".join(refused.err.split())
 

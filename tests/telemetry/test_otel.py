@@ -15,7 +15,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from tests.cli.test_start import imported
-from tests.support.chatting import Chat, chatting
+from tests.support.chats import Chat, open_chat
 from tests.support.commands import environment, pilothouse
 from tests.support.ports import free_port
 from tests.support.tiny_http import Answer, Request, TinyHttp
@@ -73,7 +73,7 @@ def _value(each: KeyValue) -> object:
 
 
 async def traced(home: Path, collector: Collector, turns: list[Any]) -> tuple[Chat, str]:
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         run = await chat.say("A question that stays here")
     return chat, run.id
 
@@ -140,6 +140,7 @@ async def test_what_was_said_asked_for_or_found_is_never_sent(home: Path, monkey
         assert private.encode() not in sent
 
 
+@pytest.mark.slow
 async def test_a_failure_is_a_span_with_its_code(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with Collector() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", f"{collector.url}/v1/traces")
@@ -151,9 +152,10 @@ async def test_a_failure_is_a_span_with_its_code(home: Path, monkeypatch: pytest
     assert values(call.attributes)["error.type"] == "INVALID_ARGUMENTS"
 
 
+@pytest.mark.slow
 async def test_a_collector_that_is_away_holds_nobody_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{free_port()}")
-    async with chatting(home) as chat:
+    async with open_chat(home) as chat:
         assert (await chat.say()).status == "completed"
 
 

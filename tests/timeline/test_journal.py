@@ -11,9 +11,17 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
 from pilothouse.types.feed import Guard
+from pilothouse.types.items import Item
+from tests.agent.run_bench import Bench
 from tests.support.records import OWNER, an_item
-from tests.support.run_bench import Bench
 from tests.support.waiting import eventually
+
+
+async def new_call(bench: Bench) -> Item:
+    """Write a call that has begun."""
+    call = bench.journal.new("tool_call")
+    await bench.journal.write(ItemCreated(item=call))
+    return call
 
 
 @pytest.mark.parametrize("page", [2, 3, 500])
@@ -42,6 +50,27 @@ async def test_what_was_kept_is_found_however_much_others_wrote_meanwhile(
     kept = (await store.items(OWNER, where, None, 100)).items
     assert [item.text for item in kept if item.id in {each.id for each in mine}] == ["0", "1", "2"]
     assert [bench.item(each.id).position for each in mine] == [lost[0] - 2, lost[0] - 1, lost[0]]
+
+
+async def test_who_finds_its_run_taken_over_after_an_outage_says_that_saving_works(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "STORE_RETRY", 0.01)
+    answers = [
+        PilothouseError("database", "The database does not answer."),
+        PilothouseError("stale_run", "Taken over."),
+    ]
+    troubles: list[str] = []
+
+    async def answered(*_given: object, **_options: object) -> Sequence[Event]:
+        troubles.append(bench.feed.trouble("store"))
+        raise answers[len(troubles) - 1]
+
+    monkeypatch.setattr(bench.store, "append", answered)
+    with pytest.raises(PilothouseError, match=r"Taken over\."):
+        await bench.journal.write(ItemCreated(item=bench.journal.new("notice", status="completed", text="Hi")))
+    assert ["Everything is paused" in trouble for trouble in troubles] == [False, True]
+    assert bench.feed.trouble("store") == ""
 
 
 class Appends:
@@ -139,8 +168,7 @@ async def test_what_is_written_later_counts_at_once_and_goes_along_with_the_next
 async def test_an_end_that_is_written_later_counts_at_once_and_is_promised_with_the_next_write(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call = bench.journal.new("tool_call")
-    await bench.journal.write(ItemCreated(item=call))
+    call = await new_call(bench)
     appends = Appends(bench, monkeypatch)
     said = ItemDelta(item_id=call.id, offset=0, text="42")
     assert bench.journal.later(said, ItemCompleted(item_id=call.id, status="completed"), promised=True)
@@ -156,8 +184,7 @@ async def test_an_end_that_is_written_later_counts_at_once_and_is_promised_with_
 
 
 async def test_an_end_that_is_written_later_is_kept_in_a_moment_though_nothing_follows(bench: Bench) -> None:
-    call = bench.journal.new("tool_call")
-    await bench.journal.write(ItemCreated(item=call))
+    call = await new_call(bench)
     assert bench.journal.later(ItemCompleted(item_id=call.id, status="completed"), promised=True)
 
     async def ended() -> bool | None:
@@ -170,8 +197,7 @@ async def test_an_end_that_is_written_later_is_kept_in_a_moment_though_nothing_f
 async def test_what_counts_as_written_and_could_not_be_is_told_to_whoever_writes_next(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call = bench.journal.new("tool_call")
-    await bench.journal.write(ItemCreated(item=call))
+    call = await new_call(bench)
     appends = Appends(bench, monkeypatch)
     half = ItemDelta(item_id=call.id, offset=0, text="\ud800")
     assert bench.journal.later(half, ItemCompleted(item_id=call.id, status="completed"))

@@ -21,7 +21,7 @@ from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Tool, T
 from pilothouse.types.selection import Selection
 from pilothouse.types.tool_names import BUILT_IN, TOOLS
 from pilothouse.wiring import OpenHost, open_host
-from tests.support.chatting import chatting
+from tests.support.chats import open_chat
 from tests.support.source import ROOT, SOURCE, modules
 from tests.support.tools import Silent
 
@@ -151,7 +151,7 @@ async def test_a_name_can_be_taken_only_once(host: OpenHost, tmp_path: Path) -> 
 @pytest.mark.case("FWK-10")
 async def test_a_model_sees_tools_and_not_what_they_are_made_of(home: Path, tmp_path: Path) -> None:
     call = {"call": "create_file", "arguments": {"filePath": "x", "content": "y"}}
-    async with chatting(home, [[call], "I see."], settings={"working_directory": str(tmp_path)}) as chat:
+    async with open_chat(home, [[call], "I see."], settings={"working_directory": str(tmp_path)}) as chat:
         await chat.say()
         [made] = await chat.items("tool_call")
         assert made.text == "There is no tool named create_file."
@@ -191,7 +191,7 @@ def seven_seconds(home: Path) -> None:
 @pytest.mark.case("FWK-16")
 @pytest.mark.usefixtures("seven_seconds")
 async def test_tools_are_chosen_and_timed_by_name(home: Path) -> None:
-    async with chatting(home, [[{"call": "todo_operations", "arguments": {"operation": "read"}}], "Done."]) as chat:
+    async with open_chat(home, [[{"call": "todo_operations", "arguments": {"operation": "read"}}], "Done."]) as chat:
         await chat.say()
         [call] = await chat.items("tool_call")
         assert call.raw["timeoutSeconds"] == 7
@@ -321,7 +321,7 @@ def test_an_operation_ends_in_one_of_two_ways() -> None:
 @pytest.mark.case("UTL-01")
 async def test_thoughts_are_recorded_and_shown_as_progress(home: Path) -> None:
     thought = {"thoughts": "First look, then leap.\nReally.", "requested_tools": ["todo_operations", "magic"]}
-    async with chatting(home, [[{"call": "think", "arguments": thought}], "Done."]) as chat:
+    async with open_chat(home, [[{"call": "think", "arguments": thought}], "Done."]) as chat:
         await chat.say()
         [call] = await chat.items("tool_call")
         assert call.raw["arguments"] == thought
@@ -332,7 +332,7 @@ async def test_thoughts_are_recorded_and_shown_as_progress(home: Path) -> None:
 @pytest.mark.slow
 async def test_an_argument_that_no_built_in_tool_knows_is_named(home: Path) -> None:
     turns = [[{"call": "think", "arguments": {"thoughts": "Hm.", "mood": "good"}}], "Done."]
-    async with chatting(home, turns) as chat:
+    async with open_chat(home, turns) as chat:
         await chat.say()
         (call,) = await chat.items("tool_call")
         assert call.text == "Invalid parameters: there is no mood; known are thoughts, requested_tools"
@@ -342,7 +342,7 @@ async def test_an_argument_that_no_built_in_tool_knows_is_named(home: Path) -> N
 @pytest.mark.case("UTL-02")
 async def test_an_action_must_follow_thinking(home: Path) -> None:
     think = {"call": "think", "arguments": {"thoughts": "Hm."}}
-    async with chatting(home, [[think], [think], "Done."]) as chat:
+    async with open_chat(home, [[think], [think], "Done."]) as chat:
         await chat.say()
         first, second = await chat.items("tool_call")
         assert first.status == "completed"

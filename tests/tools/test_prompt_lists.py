@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from pilothouse.types.api import ConversationPatch
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 
 
 async def called(chat: Chat, tool: str, **settings: Any) -> dict[str, Any]:
@@ -28,7 +28,7 @@ async def called(chat: Chat, tool: str, **settings: Any) -> dict[str, Any]:
 @pytest.mark.case("UTL-11")
 @pytest.mark.parametrize("mode", ["ask", "read_only"])
 async def test_the_prompts_are_listed_with_which_is_chosen(home: Path, mode: str) -> None:
-    async with chatting(home, settings={"mode": mode}) as chat:
+    async with open_chat(home, settings={"mode": mode}) as chat:
         (home / "prompts").mkdir()
         (home / "prompts" / "pirate.md").write_text("---\ntitle: Pirate\ndescription: Speaks.\n---\nI am {{name}}.")
         (home / "prompts" / "broken.md").write_text("---\nno end")
@@ -43,7 +43,7 @@ async def test_the_prompts_are_listed_with_which_is_chosen(home: Path, mode: str
 @pytest.mark.case("UTL-12")
 @pytest.mark.parametrize("mode", ["ask", "read_only"])
 async def test_the_mini_prompts_are_listed_with_which_are_on(home: Path, mode: str) -> None:
-    async with chatting(home, settings={"mode": mode}) as chat:
+    async with open_chat(home, settings={"mode": mode}) as chat:
         result = await called(chat, "list_mini_prompts", mini_prompts=("concise",))
         lines = result["text"].splitlines()
         assert "concise (Be concise, on): Short answers, the result first." in lines

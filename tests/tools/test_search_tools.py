@@ -15,8 +15,8 @@ from pilothouse.types.found_tools import specs
 from pilothouse.types.meaning import Purpose
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.ports import CallContext
-from tests.support.alike import WordGroups
 from tests.support.tools import Silent, ToolOf
+from tests.support.word_groups import WordGroups
 
 
 class Described(ToolOf):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest_asyncio
 
-from tests.web.running import RunningServer, run_server
+from tests.web.servers import RunningServer, run_server
 
 
 @pytest_asyncio.fixture

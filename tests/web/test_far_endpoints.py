@@ -12,8 +12,9 @@ from pilothouse.net.proxies import proxy_for
 from pilothouse.web.guard import CONTENT_POLICY
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
-from tests.support.mcp_gateway import Socket, Streamable, serving
-from tests.web.running import TOKEN, reach
+from tests.support.mcp_gateway import Socket, Streamable
+from tests.support.tiny_http import TinyHttp
+from tests.web.servers import TOKEN, serve_host
 
 NAME = "pilot.example.org"
 
@@ -24,10 +25,10 @@ NAME = "pilot.example.org"
 async def test_a_page_over_https_uses_servers_over_plain_http_and_ws(home: Path, wire: str) -> None:
     options = ServerOptions(home=home, token=TOKEN, allowed_hosts=(NAME,))
     async with (
-        serving(Streamable()) as plain,
+        TinyHttp(Streamable()) as plain,
         Socket().running() as socket,
         open_host(home, role="server") as host,
-        reach(host.api, options) as server,
+        serve_host(host.api, options) as server,
     ):
         url = f"{plain.url}/mcp" if wire == "http" else f"ws://127.0.0.1:{socket.port}/"
         # As a proxy that ends TLS passes on what the browser sent.
@@ -58,7 +59,7 @@ def test_the_proxy_of_the_persons_environment_is_used_and_never_for_this_machine
 @pytest.mark.slow
 async def test_a_request_that_is_blocked_is_logged_but_not_as_often_as_someone_likes(home: Path) -> None:
     evil = {"origin": "https://evil.example", "authorization": f"Bearer {TOKEN}"}
-    async with open_host(home) as host, reach(host.api, ServerOptions(home=home, token=TOKEN)) as server:
+    async with open_host(home) as host, serve_host(host.api, ServerOptions(home=home, token=TOKEN)) as server:
         for _ in range(50):
             assert (await server.http.get("/api/servers", headers=evil)).status_code == 403
         assert (await server.http.get("/api/servers", headers={"authorization": f"Bearer {TOKEN}"})).status_code == 200

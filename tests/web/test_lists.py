@@ -23,11 +23,11 @@ from pilothouse.types.servers import ConsentGiven, ServerInput
 from pilothouse.web.openapi import document
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import OpenHost, open_host
-from tests.support.chatting import ME
+from tests.support.chats import ME
+from tests.support.mcp_servers import SCRIPTED
 from tests.support.records import a_conversation, a_posting, an_item
-from tests.web.running import BEARER, TOKEN, Reach, reach
+from tests.web.servers import BEARER, TOKEN, Reach, serve_host
 
-SERVER = Path(__file__).parents[1] / "support" / "mcp_servers" / "scripted.py"
 # What is had page by page: the list, and how a request says where it goes on.
 PAGED = {
     ("/api/runs", "runs"): "cursor",
@@ -177,7 +177,7 @@ async def core(home: Path) -> AsyncIterator[tuple[OpenHost, Reach]]:
     """Serve the real core on a data folder."""
     async with (
         open_host(home, role="server") as host,
-        reach(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
+        serve_host(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
     ):
         yield host, server
 
@@ -200,7 +200,7 @@ async def add_server(host: OpenHost, folder: Path, name: str, count: int) -> str
     file = folder / f"{name}.json"
     schema = {"type": "object"}
     file.write_text(json.dumps([{"name": f"{name}_{n:04}", "inputSchema": schema} for n in range(count)]))
-    body = ServerInput(name=name, command=sys.executable, args=(str(SERVER), "--tools", str(file)))
+    body = ServerInput(name=name, command=sys.executable, args=(str(SCRIPTED), "--tools", str(file)))
     view = await host.api.servers.add(ME, body)
     assert view.consent is not None
     await host.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Iterator
 from typing import get_args
 
+import pytest
+
 from pilothouse.types.items import ItemKind
 from pilothouse.web.openapi import document
 from pilothouse.web.routes import ROUTES
-from tests.web.running import BEARER, RunningServer
+from tests.web.servers import BEARER, RunningServer
 
 
 def references(node: object) -> Iterator[str]:
@@ -28,6 +30,7 @@ def references(node: object) -> Iterator[str]:
             yield from references(part)
 
 
+@pytest.mark.slow
 def test_the_document_is_printed_without_a_server_or_a_core() -> None:
     command = [sys.executable, "-X", "importtime", "-m", "pilothouse.web.openapi"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)

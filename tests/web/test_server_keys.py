@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.mcp_servers import scripted
 from tests.support.waiting import eventually
-from tests.web.running import BEARER, RunningServer
+from tests.web.servers import BEARER, RunningServer
 
 KEY = "a-key-of-the-tests"
 
@@ -72,6 +72,7 @@ async def test_a_server_is_checked_kept_and_called_with_keys_that_nobody_named(
     assert KEY.encode() not in told
 
 
+@pytest.mark.slow
 async def test_a_check_ends_with_the_client_that_asked_for_it(server: RunningServer) -> None:
     typed = {"name": "Slow", "commandLine": shlex.join(scripted("--start", "silent", "--spawn", "--ignore-term"))}
     before = children()

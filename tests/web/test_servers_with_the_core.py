@@ -19,7 +19,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
 from tests.support.mcp_servers import scripted
-from tests.web.running import BEARER, PATIENCE, TOKEN, Reach, reach
+from tests.web.servers import BEARER, PATIENCE, TOKEN, Reach, serve_host
 
 
 @asynccontextmanager
@@ -27,7 +27,7 @@ async def core(home: Path) -> AsyncIterator[tuple[HostService, Reach]]:
     """Serve the real core on a data folder."""
     async with (
         open_host(home, role="server") as host,
-        reach(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
+        serve_host(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
     ):
         yield host.api, server
 
@@ -71,13 +71,17 @@ async def run_call(api: HostService, server: Reach, folder: Path, call: JsonObje
     return next({"id": item.id, "status": item.status, "text": item.text} for item in items if item.kind == "tool_call")
 
 
+async def path_beside_echo(server: Reach) -> str:
+    """Add the server that echoes and a conversation; return the path of that."""
+    await add(server)
+    return f"/api/conversations/{await server.new_conversation()}"
+
+
 @pytest.mark.case("NAM-09")
 @pytest.mark.slow
 async def test_a_selection_of_what_does_not_exist_is_refused_before_anything_is_kept(home: Path) -> None:
     async with core(home) as (_, server):
-        await add(server)
-        conversation = await server.new_conversation()
-        path = f"/api/conversations/{conversation}"
+        path = await path_beside_echo(server)
         wrong = [[{"name": "nope"}], [{"name": "echo", "tools": ["nope"]}], [{"name": "echo"}, {"name": ""}]]
         for servers in wrong:
             body = {"text": "Hi", "selection": {"servers": servers}}
@@ -99,9 +103,7 @@ async def test_a_selection_of_what_does_not_exist_is_refused_before_anything_is_
 @pytest.mark.slow
 async def test_a_selection_has_two_names_that_must_not_disagree(home: Path) -> None:
     async with core(home) as (_, server):
-        await add(server)
-        conversation = await server.new_conversation()
-        path = f"/api/conversations/{conversation}"
+        path = await path_beside_echo(server)
         echo: JsonObject = {"servers": [{"name": "echo"}]}
         none: JsonObject = {"servers": []}
         for where in ({"mcp_selection": echo}, {"mcp_selection": echo, "selection": echo}):

@@ -14,13 +14,13 @@ from pilothouse.web.guard import HALF
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
 from pilothouse.wiring.shared_door import _add
-from tests.support.replicas import give_key
-from tests.web.running import BEARER, TOKEN, Reach, reach
+from tests.support.replicas import set_master_key
+from tests.web.servers import BEARER, TOKEN, Reach, serve_host
 
 
 @pytest.fixture(autouse=True)
 def one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    give_key(monkeypatch, tmp_path)
+    set_master_key(monkeypatch, tmp_path)
 
 
 @asynccontextmanager
@@ -29,7 +29,7 @@ async def serving(home: Path, url: str) -> AsyncIterator[Reach]:
     async with open_host(home, url, role="server") as host:
         assert host.door is not None
         options = ServerOptions(home=home, token=TOKEN, door=await host.door())
-        async with reach(host.api, options) as reached:
+        async with serve_host(host.api, options) as reached:
             yield reached
 
 

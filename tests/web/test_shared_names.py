@@ -13,9 +13,9 @@ from pilothouse.types.api import ModelInput, NewConversation, NewMessage
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.wiring import open_host
-from tests.support.chatting import Chat
-from tests.support.replicas import give_key, hear_nothing
-from tests.web.running import BEARER, Reach
+from tests.support.chats import Chat
+from tests.support.replicas import set_master_key, stop_settings_watch
+from tests.web.servers import BEARER, Reach
 from tests.web.test_shared_door import serving
 
 MODEL = {"id": "fresh", "name": "Fresh", "provider": "openai", "model": "m", "baseUrl": "http://127.0.0.1:9/v1"}
@@ -30,8 +30,8 @@ class Two(NamedTuple):
 
 @pytest.fixture
 async def two(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Two]:
-    give_key(monkeypatch, tmp_path)
-    hear_nothing(monkeypatch)
+    set_master_key(monkeypatch, tmp_path)
+    stop_settings_watch(monkeypatch)
     async with serving(tmp_path / "a", postgres_url) as a, serving(tmp_path / "b", postgres_url) as b:
         yield Two(a, b)
 
@@ -67,8 +67,8 @@ async def test_what_nobody_added_is_still_refused(two: Two) -> None:
 async def test_a_worker_answers_with_a_model_that_was_added_a_moment_ago(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give_key(monkeypatch, tmp_path)
-    hear_nothing(monkeypatch)
+    set_master_key(monkeypatch, tmp_path)
+    stop_settings_watch(monkeypatch)
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"turns": ["Known at once."]}))
     async with (

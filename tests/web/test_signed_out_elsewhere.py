@@ -10,14 +10,14 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.web.socket import SIGNED_OUT
-from tests.support.replicas import give_key
-from tests.web.running import BEARER, PATIENCE, Reach
+from tests.support.replicas import set_master_key
+from tests.web.servers import BEARER, PATIENCE, Reach
 from tests.web.test_shared_door import a_code, serving, session_of
 
 
 @pytest.fixture(autouse=True)
 def one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    give_key(monkeypatch, tmp_path)
+    set_master_key(monkeypatch, tmp_path)
 
 
 async def headers_at(at: Reach, session: dict[str, str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import pytest
 
 from pilothouse.types import limits
 from tests.support.waiting import AT_ONCE
-from tests.web.running import BEARER, PATIENCE, RunningServer
+from tests.web.servers import BEARER, PATIENCE, RunningServer
 
 
 class Lines:
@@ -46,6 +46,12 @@ async def open_stream(server: RunningServer, path: str, **headers: str) -> Async
         assert response.status_code == 200, await response.aread()
         assert response.headers["content-type"].startswith("text/event-stream")
         yield Lines(response)
+
+
+@pytest.fixture
+def short_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The feed keeps a hundred events for a reader."""
+    monkeypatch.setattr(limits, "FEED_QUEUE", 100)
 
 
 async def test_a_stream_gives_what_was_missed_and_then_what_happens(server: RunningServer) -> None:
@@ -82,10 +88,7 @@ async def test_a_live_delta_has_no_id_so_it_never_becomes_a_cursor(server: Runni
 
 
 @pytest.mark.case("F-40")
-async def test_a_reader_that_falls_behind_is_told_and_the_stream_ends(
-    server: RunningServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "FEED_QUEUE", 100)
+async def test_a_reader_that_falls_behind_is_told_and_the_stream_ends(server: RunningServer, short_queue: None) -> None:
     conversation = await server.new_conversation()
     async with open_stream(server, f"/api/conversations/{conversation}/events?after=1") as stream:
         await server.host.until_read(conversation)
@@ -155,10 +158,7 @@ async def test_a_socket_says_what_it_cannot_do_and_goes_on(server: RunningServer
 
 
 @pytest.mark.case("F-40")
-async def test_a_tab_that_falls_behind_is_told_which_conversation(
-    server: RunningServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "FEED_QUEUE", 100)
+async def test_a_tab_that_falls_behind_is_told_which_conversation(server: RunningServer, short_queue: None) -> None:
     conversation = await server.new_conversation()
     async with server.socket() as socket, asyncio.timeout(PATIENCE):
         await socket.send(json.dumps({"op": "subscribe", "conversationId": conversation, "after": 1}))

@@ -19,9 +19,9 @@ from pilothouse.types import limits
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import OpenHost, open_host
-from tests.support.terminals import alive, gone
+from tests.support.processes import all_ended, processes_with
 from tests.support.waiting import eventually
-from tests.web.running import BEARER, PATIENCE, TOKEN, Reach, reach
+from tests.web.servers import BEARER, PATIENCE, TOKEN, Reach, serve_host
 
 pytestmark = pytest.mark.slow
 
@@ -90,7 +90,7 @@ class Bench:
 async def at_bench(home: Path, folder: Path) -> AsyncIterator[Bench]:
     async with (
         open_host(home, role="server") as host,
-        reach(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
+        serve_host(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
     ):
         body = {"settings": {"workingDirectory": str(folder)}}
         made = (await server.http.post("/api/conversations", json=body, headers=BEARER)).json()
@@ -281,10 +281,10 @@ async def test_after_a_restart_the_terminal_is_shown_as_it_was(home: Path, tmp_p
         await window.say(type="input", data="echo yester''day; sleep 90499101\r")
         await window.sees(b"yesterday")
         before = first
-    assert gone("90499101")
+    assert all_ended("90499101")
     async with (
         open_host(home, role="server") as host,
-        reach(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
+        serve_host(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
     ):
         again = Bench(host, server, before.conversation, folder)
         (session,) = (await server.http.get(again.path, headers=BEARER)).json()["sessions"]
@@ -300,11 +300,11 @@ async def test_deleting_a_conversation_ends_its_terminal(bench: Bench) -> None:
         await window.say(type="input", data="sleep 90499201\r")
 
         async def begun() -> bool:
-            return bool(alive("90499201"))
+            return bool(processes_with("90499201"))
 
         await eventually(begun, "the command")
         await bench.server.http.delete(f"/api/conversations/{bench.conversation}", headers=BEARER)
-    assert gone("90499201")
+    assert all_ended("90499201")
 
 
 @pytest.mark.case("TRM-28")

@@ -27,8 +27,8 @@ from pilothouse.web.routes import ROUTES
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
 from tests.support.waiting import eventually
-from tests.web.running import BEARER, PATIENCE, TOKEN, Reach, reach
 from tests.web.samples import nothing_there, request_for
+from tests.web.servers import BEARER, PATIENCE, TOKEN, Reach, serve_host
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x % 7 FROM n) SELECT count(*) FROM n"
 SCRIPT = {"turns": [[{"text": "Hello from the script, in several pieces.", "pieces": 6, "every": 0.01}]]}
@@ -39,7 +39,7 @@ async def core(home: Path) -> AsyncIterator[Reach]:
     """Serve the real core on a data folder."""
     async with (
         open_host(home, role="server") as host,
-        reach(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
+        serve_host(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
     ):
         yield server
 
@@ -131,7 +131,7 @@ async def test_nothing_that_opens_a_session_is_in_the_data_folder(home: Path) ->
 @pytest.mark.case("WEB-10")
 @pytest.mark.slow
 async def test_nothing_of_someone_elses_is_there_by_any_route(home: Path, script: Path) -> None:
-    async with open_host(home, role="server") as host, reach(host.api, ServerOptions(token=TOKEN)) as server:
+    async with open_host(home, role="server") as host, serve_host(host.api, ServerOptions(token=TOKEN)) as server:
         conversation = await server.new_conversation()
         run = await ask(server, conversation, script)
         await read_run(server, conversation, run)
@@ -307,6 +307,7 @@ async def test_an_import_of_nothing_is_refused_in_a_sentence(home: Path) -> None
     assert not [name for name in left if name.startswith(".import-")]
 
 
+@pytest.mark.slow
 async def test_a_conversation_with_megabytes_in_it_goes_into_a_file_and_comes_back(home: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"turns": [{"steps": [{"text": "word " * 600_000}]}]}))

@@ -31,7 +31,7 @@ def play(scenarios: Iterable[Scenario], home: Path) -> dict[str, Outcome]:
 
 async def _play(scenarios: list[Scenario], home: Path) -> dict[str, Outcome]:
     async with Provider({one.name: one.answers for one in scenarios}) as provider:
-        return await converse(scenarios, home, provider, provider.url)
+        return await converse(scenarios, home, provider, provider.url_of)
 
 
 async def converse(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
-import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
 
+from tests.support.tiny_http import LoopbackServer, read_request
 from tests.wires.replies import Answer, Encoding, Json, Reply, Wire
 
 # Requests with pictures are larger than the reader's usual limit.
@@ -36,57 +35,40 @@ class Asked:
     reply: Reply
 
 
-class Provider:
+class Provider(LoopbackServer):
     """The server; a scenario has its own address in it."""
 
     def __init__(self, answers: Mapping[str, Sequence[Answer]]) -> None:
+        super().__init__(limit=READ_LIMIT)
         self._answers = answers
         self._asked: dict[str, list[Asked]] = {}
-        self._connections: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=READ_LIMIT)
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        for task in self._connections:
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
-
-    def url(self, scenario: str) -> str:
+    def url_of(self, scenario: str) -> str:
         """Return the address at which a scenario is played."""
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/{scenario}"
+        return f"{self.url}/{scenario}"
 
     def asked(self, scenario: str) -> list[Asked]:
         """Return what was asked of a scenario so far."""
         return self._asked.setdefault(scenario, [])
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while await self._exchange(reader, writer):
                 pass
-        self._connections.discard(task)
         writer.transport.abort()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; return whether the connection can take another."""
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        path = head[0].split(" ")[1].partition("?")[0]
-        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
-        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        request = await read_request(reader)
+        if request is None:
+            return False
+        path = request.path
         wire = next((wire for end, wire in _WIRES if path.endswith(end)), None)
         if wire is None:
             writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
             await writer.drain()
             return True
-        return await _send(writer, self._reply(path.split("/")[1], wire, headers, json.loads(body)))
+        return await _send(writer, self._reply(path.split("/")[1], wire, request.headers, request.json))
 
     def _reply(self, scenario: str, wire: Wire, headers: Mapping[str, str], body: Json) -> Reply:
         asked, answers = self.asked(scenario), self._answers[scenario]

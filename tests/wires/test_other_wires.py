@@ -107,7 +107,7 @@ async def _travel(home: Path) -> dict[Wire, Journey]:
     answers |= {f"{first}-{first}": (*BEGINNINGS[first], HEARD[first]) for first in WIRES}
     async with Provider(answers) as provider:
         names = {f"{first}-{wire}": Scenario(f"{first}-{wire}", wire, (), ()) for first in WIRES for wire in WIRES}
-        configure(home, {name: configured(scenario, provider.url(name)) for name, scenario in names.items()})
+        configure(home, {name: configured(scenario, provider.url_of(name)) for name, scenario in names.items()})
         async with Host(home) as host:
             journeys = await asyncio.gather(*(_journey(host, provider, first) for first in WIRES))
     return dict(zip(WIRES, journeys, strict=True))

@@ -188,7 +188,7 @@ async def _behind_the_proxy(home: Path) -> tuple[dict[str, Outcome], tuple[str, 
     """Hold all conversations through one proxy, and ask it what it offers."""
     scenarios = [one.scenario for one in CASES.values()]
     async with Provider({one.name: one.answers for one in scenarios}) as provider:
-        models = {name: _behind(one, provider.url(name)) for name, one in CASES.items()}
+        models = {name: _behind(one, provider.url_of(name)) for name, one in CASES.items()}
         async with proxying(models, home.parent) as url:
             listed = await offered(ModelConfig(name="p", provider="openai-compatible", base_url=f"{url}/v1"), KEY)
             await close_clients()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from pilothouse.types.api import ConversationPatch, ModelInput
 from tests.behaviour.test_tools_on_demand import ECHO, SECRET_WORDS, add_server, calls, fillers
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chats import ME, Chat, open_chat
 from tests.wires.endpoint import Asked, Provider
 from tests.wires.judging import Judge
 from tests.wires.replays import not_continued
@@ -33,7 +34,7 @@ FOUND = {
 
 async def use(chat: Chat, provider: Provider, name: str, wire: str, **more: Any) -> None:
     given: dict[str, Any] = {"model": "m", "context_window": 100_000, "api_key": "sk-test", **more}
-    await chat.use(ModelInput(name=name, id=name, provider=wire, base_url=provider.url(name), **given))
+    await chat.use(ModelInput(name=name, id=name, provider=wire, base_url=provider.url_of(name), **given))
     await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
 
 
@@ -53,6 +54,17 @@ def of_kind(body: Json, kind: str) -> list[Json]:
     return [item for item in body["input"] if item.get("type") == kind]
 
 
+@asynccontextmanager
+async def two_answers(home: Path, folder: Path, answers: list[Answer]) -> AsyncIterator[tuple[Chat, Provider]]:
+    """A chat with an office's many tools, after OpenAI answered two messages in it."""
+    async with Provider({"openai": answers}) as provider, open_chat(home) as chat:
+        await add_server(chat, folder, "Office", [ECHO, *fillers(60)])
+        await use(chat, provider, "openai", "openai")
+        for words in ("One", "Two"):
+            assert (await chat.say(words, allow=("office.*",))).status == "completed"
+        yield chat, provider
+
+
 @pytest.mark.case("NAM-03")
 async def test_what_openai_finds_joins_in_its_own_form_and_is_called_like_any_tool(
     home: Path, tmp_path: Path, judge: Judge
@@ -65,11 +77,7 @@ async def test_what_openai_finds_joins_in_its_own_form_and_is_called_like_any_to
         answer(tool_search("call_t", {"query": "quetzalcoatl"})),
         answer(message("msg_2", "Nothing.")),
     ]
-    async with Provider({"openai": answers}) as provider, chatting(home) as chat:
-        await add_server(chat, tmp_path, "Office", [ECHO, *fillers(60)])
-        await use(chat, provider, "openai", "openai")
-        for words in ("One", "Two"):
-            assert (await chat.say(words, allow=("office.*",))).status == "completed"
+    async with two_answers(home, tmp_path, answers) as (chat, provider):
         asked = provider.asked("openai")
         assert judged(judge, asked) == []
         kinds = [tool["type"] for tool in asked[0].body["tools"]]
@@ -102,11 +110,7 @@ async def test_a_model_of_before_that_form_searches_with_a_function_and_that_is_
         answer(message("msg_1", "Done.")),
         answer(message("msg_2", "Again.")),
     ]
-    async with Provider({"openai": answers}) as provider, chatting(home) as chat:
-        await add_server(chat, tmp_path, "Office", [ECHO, *fillers(60)])
-        await use(chat, provider, "openai", "openai")
-        for words in ("One", "Two"):
-            assert (await chat.say(words, allow=("office.*",))).status == "completed"
+    async with two_answers(home, tmp_path, answers) as (chat, provider):
         refused, *asked = provider.asked("openai")
         assert refused.reply.status == 400
         assert len(asked) == 4
@@ -116,7 +120,7 @@ async def test_a_model_of_before_that_form_searches_with_a_function_and_that_is_
 
 
 async def test_others_who_speak_the_format_are_not_asked_for_it(home: Path, tmp_path: Path) -> None:
-    async with Provider({"vllm": [answer(message("msg_1", "Hi."))]}) as provider, chatting(home) as chat:
+    async with Provider({"vllm": [answer(message("msg_1", "Hi."))]}) as provider, open_chat(home) as chat:
         await add_server(chat, tmp_path, "Office", [ECHO, *fillers(60)])
         await use(chat, provider, "vllm", "openai-responses")
         assert (await chat.say()).status == "completed"
@@ -142,7 +146,7 @@ async def test_a_conversation_goes_from_a_model_with_that_form_to_one_without_an
         ),
         anthropic.answer(anthropic.text("Fine.")),
     ]
-    async with Provider({"openai": first, "claude": second}) as provider, chatting(home) as chat:
+    async with Provider({"openai": first, "claude": second}) as provider, open_chat(home) as chat:
         await add_server(chat, tmp_path, "Office", [ECHO, *fillers(60)])
         await use(chat, provider, "openai", "openai")
         assert (await chat.say("One", allow=("office.*",))).status == "completed"

@@ -13,11 +13,10 @@ from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.ports import Resumed, ToolOutput, ToolPaused
 from pilothouse.types.servers import ServerInput, ServerPatch
 from tests.mcp.conftest import Scripted
-from tests.support import mcp_servers
-from tests.support.mcp_hosting import Hosted, failure, gone, hosting, text
+from tests.mcp.programs import REFERENCE
+from tests.support.mcp_hosting import McpHost, failure, open_mcp_host, text, until_ended
 from tests.support.waiting import eventually
 
-REFERENCE = str(Path(mcp_servers.__file__).parent / "reference.py")
 NOTE = "It asks questions by itself, which the protocol of 2026-07-28 does not have: it is spoken to in the older one."
 
 
@@ -28,7 +27,7 @@ def accepted(paused: ToolOutput | ToolPaused, content: dict[str, str] | None = N
     return Resumed(paused.state, {ask.id: answer for ask in paused.asks})
 
 
-async def asked_again(hosted: Hosted, name: str = "scripted.ask") -> Resumed:
+async def asked_again(hosted: McpHost, name: str = "scripted.ask") -> Resumed:
     """Let a call fail to ask, and let the person say that it be made again."""
     paused = await hosted.call_when_known(name)
     assert isinstance(paused, ToolPaused), paused
@@ -39,7 +38,7 @@ async def asked_again(hosted: Hosted, name: str = "scripted.ask") -> Resumed:
 
 @pytest.mark.parametrize("kit", ["fastmcp", "sdk", "node"])
 async def test_a_server_that_cannot_ask_in_the_modern_era_is_asked_again_in_the_older_one(
-    hosted: Hosted, scripted: Scripted, kit: str
+    hosted: McpHost, scripted: Scripted, kit: str
 ) -> None:
     await hosted.add(scripted("--pushes", kit))
     assert (await hosted.until("Scripted", "connected")).protocol_version == "2026-07-28"
@@ -52,7 +51,7 @@ async def test_a_server_that_cannot_ask_in_the_modern_era_is_asked_again_in_the_
 
 
 @pytest.mark.slow
-async def test_the_reference_implementation_is_understood(hosted: Hosted) -> None:
+async def test_the_reference_implementation_is_understood(hosted: McpHost) -> None:
     await hosted.add(ServerInput(name="Reference", command=sys.executable, args=(REFERENCE,)))
     assert (await hosted.until("Reference", "connected")).protocol_version == "2026-07-28"
     question = await hosted.call("reference.interrupt", resumed=await asked_again(hosted, "reference.interrupt"))
@@ -63,7 +62,7 @@ async def test_the_reference_implementation_is_understood(hosted: Hosted) -> Non
 
 
 async def test_no_call_is_made_again_without_the_persons_word(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     record = tmp_path / "record"
     await hosted.add(scripted("--pushes", "fastmcp", "--record", str(record)))
@@ -76,7 +75,7 @@ async def test_no_call_is_made_again_without_the_persons_word(
     assert [json.loads(line)["method"] for line in record.read_text().splitlines()].count("tools/call") == 1
 
 
-async def test_what_only_reads_is_made_again_at_once(hosted: Hosted, scripted: Scripted, tmp_path: Path) -> None:
+async def test_what_only_reads_is_made_again_at_once(hosted: McpHost, scripted: Scripted, tmp_path: Path) -> None:
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps([{"name": "ask", "inputSchema": {}, "annotations": {"readOnlyHint": True}}]))
     view = await hosted.add(scripted("--pushes", "fastmcp", "--tools", str(tools)))
@@ -88,17 +87,17 @@ async def test_what_only_reads_is_made_again_at_once(hosted: Hosted, scripted: S
 
 @pytest.mark.slow
 async def test_it_is_remembered_from_one_start_to_the_next(home: Path, quick: None, scripted: Scripted) -> None:
-    async with hosting(home) as first:
+    async with open_mcp_host(home) as first:
         await first.add(scripted("--pushes", "fastmcp"))
         await asked_again(first)
-    async with hosting(home) as second:
+    async with open_mcp_host(home) as second:
         question = await second.call_when_known("scripted.ask")
         assert isinstance(question, ToolPaused)
         assert [ask.message for ask in question.asks] == ["What is your name?"]
         await second.server("Scripted").release("i1")
 
 
-async def test_a_changed_entry_tries_the_modern_era_anew(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_changed_entry_tries_the_modern_era_anew(hosted: McpHost, scripted: Scripted) -> None:
     view = await hosted.add(scripted("--pushes", "fastmcp"))
     await asked_again(hosted)
     await hosted.admin.update(ME, view.id, scripted("--pushes", "fastmcp", plain_env={"MODE": "2"}))
@@ -110,7 +109,7 @@ async def test_a_changed_entry_tries_the_modern_era_anew(hosted: Hosted, scripte
 
 
 async def test_calls_under_way_are_not_cut_off_by_the_change(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     until = tmp_path / "go on"
     await hosted.add(scripted("--pushes", "fastmcp"))
@@ -128,10 +127,10 @@ async def test_calls_under_way_are_not_cut_off_by_the_change(
     assert text(await running) == "2 steps"
     assert "Ada" in text(await hosted.call("scripted.ask", resumed=accepted(question, {"name": "Ada"})))
     # The older process ends with its last call.
-    await gone(before)
+    await until_ended(before)
 
 
-async def test_a_server_that_speaks_no_other_era_goes_on_in_the_modern_one(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_server_that_speaks_no_other_era_goes_on_in_the_modern_one(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted("--pushes", "fastmcp", "--refuses", "initialize"))
     code, message = failure(await hosted.call("scripted.ask", resumed=await asked_again(hosted)))
     assert (code, "server-initiated requests" in message) == ("TOOL_ERROR", True)
@@ -141,7 +140,7 @@ async def test_a_server_that_speaks_no_other_era_goes_on_in_the_modern_one(hoste
     assert (await hosted.view("Scripted")).protocol_note == ""
 
 
-async def test_a_person_who_chose_the_modern_era_is_told_what_to_change(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_person_who_chose_the_modern_era_is_told_what_to_change(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted("--pushes", "fastmcp", era="modern"))
     code, message = failure(await hosted.call_when_known("scripted.ask"))
     assert code == "TOOL_ERROR"
@@ -149,7 +148,7 @@ async def test_a_person_who_chose_the_modern_era_is_told_what_to_change(hosted: 
     assert "set to the newest protocol only" in message
 
 
-async def test_the_same_words_in_the_handshake_era_are_an_ordinary_failure(hosted: Hosted, scripted: Scripted) -> None:
+async def test_the_same_words_in_the_handshake_era_are_an_ordinary_failure(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted())
     said = "elicitation via server-initiated requests is unavailable"
     await hosted.tools_when_known("scripted.fail")
@@ -157,7 +156,7 @@ async def test_the_same_words_in_the_handshake_era_are_an_ordinary_failure(hoste
 
 
 @pytest.mark.parametrize("wanted", ["sampling/createMessage", "roots/list"])
-async def test_what_is_offered_in_neither_era_changes_none(hosted: Hosted, scripted: Scripted, wanted: str) -> None:
+async def test_what_is_offered_in_neither_era_changes_none(hosted: McpHost, scripted: Scripted, wanted: str) -> None:
     await hosted.add(scripted("--era", "modern"))
     said = f"Cannot send '{wanted}': this transport context has no back-channel for server-initiated requests."
     await hosted.tools_when_known("scripted.fail")

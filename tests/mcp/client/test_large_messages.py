@@ -21,7 +21,7 @@ from pilothouse.mcp.client.large_messages import read_large
 from pilothouse.mcp.client.session import BadAnswer
 from pilothouse.mcp.client.transports.arrivals import arrivals_in_steps
 from pilothouse.types import limits
-from tests.support.mcp_sessions import said, talking
+from tests.mcp.client.scripted_sessions import open_session, text_of
 
 MB = 1_000_000
 
@@ -108,8 +108,8 @@ async def watching() -> AsyncIterator[list[float]]:
 @pytest.mark.case("F-07")
 @pytest.mark.slow
 async def test_a_result_of_50_megabytes_holds_nobody_up() -> None:
-    async with talking() as talked, watching() as longest:
-        assert len(said(await talked.session.call_tool("big", {"bytes": 50 * MB}))) == 50 * MB
+    async with open_session() as talked, watching() as longest:
+        assert len(text_of(await talked.session.call_tool("big", {"bytes": 50 * MB}))) == 50 * MB
         assert longest[0] < 0.2
 
 
@@ -130,7 +130,7 @@ async def test_a_line_made_to_fill_the_memory_does_not(monkeypatch: pytest.Monke
 
 @pytest.mark.case("F-08")
 async def test_a_long_answer_that_breaks_off_fails_its_call_at_once() -> None:
-    async with talking() as talked, asyncio.timeout(10):
+    async with open_session() as talked, asyncio.timeout(10):
         line = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"' + "x" * 2 * MB
         with pytest.raises(BadAnswer):
             await talked.session.call_tool("raw", {"line": line})
@@ -138,8 +138,8 @@ async def test_a_long_answer_that_breaks_off_fails_its_call_at_once() -> None:
 
 
 async def test_what_follows_a_long_answer_waits_for_it_and_is_not_lost() -> None:
-    async with talking() as talked:
+    async with open_session() as talked:
         big = asyncio.ensure_future(talked.session.call_tool("big", {"bytes": 10 * MB}))
         answers = await asyncio.gather(*(talked.say(f"call {number}") for number in range(8)))
         assert answers == [f"call {number}" for number in range(8)]
-        assert len(said(await big)) == 10 * MB
+        assert len(text_of(await big)) == 10 * MB

@@ -20,8 +20,8 @@ from pilothouse.types import limits
 from pilothouse.types.servers import ServerInput
 from tests.mcp.conftest import Scripted
 from tests.support.mcp_gateway import Socket
-from tests.support.mcp_hosting import Hosted, Progress, failure, text
-from tests.support.waiting import eventually
+from tests.support.mcp_hosting import McpHost, Progress, failure, text
+from tests.support.waiting import AT_ONCE, eventually
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ async def stopped(pid: int) -> AsyncIterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
-async def at_work(hosted: Hosted) -> None:
+async def at_work(hosted: McpHost) -> None:
     async def busy() -> bool:
         return hosted.server("Scripted").connection("c1").busy
 
@@ -50,7 +50,7 @@ async def at_work(hosted: Hosted) -> None:
 @pytest.mark.case("TMO-11", "PRF-03")
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 async def test_a_server_at_work_that_says_nothing_is_asked_for_a_sign_and_its_answer_is_one(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, era: str
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, era: str
 ) -> None:
     record = tmp_path / "record"
     await hosted.add(scripted("--record", str(record), *(("--era", "modern") if era == "modern" else ())))
@@ -71,16 +71,15 @@ async def test_a_server_at_work_that_says_nothing_is_asked_for_a_sign_and_its_an
 @pytest.mark.case("TMO-11", "PRF-03")
 @pytest.mark.slow
 async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, often_checked: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(limits, "HEALTH_EVERY", 0.1)
     monkeypatch.setattr(limits, "HEALTH_ANSWER", 1.0)
     monkeypatch.setattr(limits, "STDIO_WRITE", 0.5)
     await hosted.add(scripted())
     pid = int(text(await hosted.call_when_known("scripted.pid")))
-    progress = Progress()
-    # Longer than it takes to stop it.
-    call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 3}, progress=progress))
+    progress, until = Progress(), tmp_path / "go on"
+    held = hosted.call("scripted.sleep", {"until": str(until), "seconds": 0}, progress=progress)
+    call = asyncio.create_task(held)
     await at_work(hosted)
     async with stopped(pid):
         told = progress.signs
@@ -89,6 +88,7 @@ async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
         done, _ = await asyncio.wait([call, other], timeout=2.0)
         assert not done
         assert progress.signs == told
+        until.touch()
     assert text(await call) == "awake"
     assert len(text(await other)) == 200_000
     assert int(text(await hosted.call("scripted.pid"))) == pid
@@ -96,10 +96,9 @@ async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
 
 @pytest.mark.slow
 async def test_a_call_that_begins_during_a_health_check_is_not_ended_by_it(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, often_checked: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     record = tmp_path / "record"
-    monkeypatch.setattr(limits, "HEALTH_EVERY", 0.1)
     monkeypatch.setattr(limits, "HEALTH_ANSWER", 0.5)
     await hosted.add(scripted("--ignores", "ping", "--record", str(record)))
     await hosted.call_when_known("scripted.echo", {"text": "x"})
@@ -113,13 +112,13 @@ async def test_a_call_that_begins_during_a_health_check_is_not_ended_by_it(
 
 
 @pytest.mark.case("TMO-11", "PRF-03")
-async def test_a_call_ends_at_once_with_the_process_that_worked_on_it(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_call_ends_at_once_with_the_process_that_worked_on_it(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted())
     pid = int(text(await hosted.call_when_known("scripted.pid")))
     call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 60}))
     await at_work(hosted)
     os.kill(pid, signal.SIGKILL)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(AT_ONCE):
         assert failure(await call)[0] == "SERVER_LOST"
 
 
@@ -145,7 +144,7 @@ async def test_a_websocket_whose_pings_go_unanswered_stays_open_while_a_call_run
             await asyncio.wait([channel.closed], timeout=0.6)
             assert not channel.closed.done()
             answered.set()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(AT_ONCE):
                 await arrived.get()
         finally:
             answered.set()
@@ -153,7 +152,7 @@ async def test_a_websocket_whose_pings_go_unanswered_stays_open_while_a_call_run
 
 
 @pytest.mark.case("TMO-02", "TMO-01")
-async def test_a_server_whose_file_still_has_a_time_for_silence_works_on(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_server_whose_file_still_has_a_time_for_silence_works_on(hosted: McpHost, scripted: Scripted) -> None:
     body: ServerInput = scripted()
     view = await hosted.add(body)
     raw = json.loads((hosted.home / "config.json").read_text())

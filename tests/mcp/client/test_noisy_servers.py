@@ -10,7 +10,7 @@ import pytest
 from pilothouse.types import limits
 from pilothouse.types.host import LOCAL_OWNER as ME
 from tests.mcp.conftest import Scripted
-from tests.support.mcp_hosting import Hosted, text
+from tests.support.mcp_hosting import McpHost, text
 
 ANSWER = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"ok"}]}}'
 CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
@@ -18,7 +18,7 @@ HINT = "It writes other things than messages to its output; they stand here and 
 
 
 @pytest.mark.case("F-05")
-async def test_what_is_no_message_stands_in_the_log_and_is_explained_once(hosted: Hosted, scripted: Scripted) -> None:
+async def test_what_is_no_message_stands_in_the_log_and_is_explained_once(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted())
     await hosted.tools_when_known("scripted.raw")
     for port in (3000, 3001):
@@ -32,7 +32,7 @@ async def test_what_is_no_message_stands_in_the_log_and_is_explained_once(hosted
 
 @pytest.mark.case("TOOL-12")
 async def test_a_server_that_cries_change_all_the_time_is_asked_once_in_a_while(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "RELIST_EVERY", 60.0)
     record = tmp_path / "record"
@@ -46,7 +46,7 @@ async def test_a_server_that_cries_change_all_the_time_is_asked_once_in_a_while(
 
 
 async def test_a_server_that_just_cried_change_is_stopped_at_once_and_without_an_error(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "RELIST_EVERY", 60.0)
     await hosted.add(scripted())
@@ -60,7 +60,7 @@ async def test_a_server_that_just_cried_change_is_stopped_at_once_and_without_an
 @pytest.mark.case("TOOL-12")
 @pytest.mark.slow
 async def test_a_flood_of_log_messages_is_bounded_and_reaches_no_other_server(
-    hosted: Hosted, scripted: Scripted
+    hosted: McpHost, scripted: Scripted
 ) -> None:
     await hosted.add(scripted())
     await hosted.add(scripted(name="Other"))
@@ -78,7 +78,7 @@ async def test_a_flood_of_log_messages_is_bounded_and_reaches_no_other_server(
 
 @pytest.mark.case("TOOL-08")
 async def test_a_list_beyond_measure_is_cut_that_is_told_and_others_are_not_affected(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps([{"name": f"tool_{number}", "inputSchema": {}} for number in range(5_000)]))

@@ -10,7 +10,7 @@ import pytest
 
 from pilothouse.mcp.client.content import checked_output, to_output
 from pilothouse.mcp.client.session import InputRequired, RpcError
-from tests.support.mcp_sessions import said, talking
+from tests.mcp.client.scripted_sessions import open_session, text_of
 
 SCHEMA = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
 
@@ -94,13 +94,13 @@ REFUSED = {
 
 async def test_a_refusal_that_sends_the_person_to_an_address_is_a_question_and_then_the_call_again() -> None:
     line = json.dumps({"jsonrpc": "2.0", "id": "$ID", "error": REFUSED}).replace('"$ID"', "$ID")
-    async with talking() as talked:
+    async with open_session() as talked:
         paused = await talked.session.call_tool("raw", {"line": line})
         assert isinstance(paused, InputRequired)
         (ask,) = paused.asks
         assert (ask.id, ask.kind, ask.url, ask.message) == ("e1", "url", "https://example.com/in", "Go")
         accepted = {ask.id: {"action": "accept"}}
-        assert said(await talked.session.resume_call("echo", {"text": "in"}, paused.state, accepted)) == "in"
+        assert text_of(await talked.session.resume_call("echo", {"text": "in"}, paused.state, accepted)) == "in"
         with pytest.raises(RpcError, match="did not open"):
             await talked.session.resume_call("echo", {"text": "in"}, paused.state, {ask.id: {"action": "decline"}})
 
@@ -109,6 +109,6 @@ async def test_a_refusal_that_sends_the_person_to_an_address_is_a_question_and_t
 async def test_a_refusal_that_names_no_address_is_a_refusal(data: Any) -> None:
     error = {**REFUSED, "data": data}
     line = json.dumps({"jsonrpc": "2.0", "id": "$ID", "error": error}).replace('"$ID"', "$ID")
-    async with talking() as talked:
+    async with open_session() as talked:
         with pytest.raises(RpcError, match="Sign in first"):
             await talked.session.call_tool("raw", {"line": line})

@@ -10,7 +10,7 @@ from pilothouse.mcp.client.channel import ChannelError
 from pilothouse.mcp.client.tool_lists import ToolListing, list_tools
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
-from tests.support.mcp_sessions import talking
+from tests.mcp.client.scripted_sessions import open_session
 
 
 async def listed(*pages: dict[str, Any] | list[Any]) -> ToolListing:
@@ -101,6 +101,6 @@ async def test_a_gateway_without_tools_is_asked_server_by_server_and_page_by_pag
 async def test_a_list_that_never_comes_is_told_with_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (limits.LIST_TIMEOUT, limits.SERVERS_LIST_TIMEOUT) == (15.0, 10.0)
     monkeypatch.setattr(limits, "LIST_TIMEOUT", 0.1)
-    async with talking("--list-delay", 30) as talked:
+    async with open_session("--list-delay", 30) as talked:
         with pytest.raises(ChannelError, match=r"It did not list its tools within 0\.1 s\."):
             await talked.session.list_tools()

@@ -14,8 +14,8 @@ from pilothouse.types.json import convert
 from pilothouse.types.ports import PermitNeeded, Tool
 from pilothouse.types.servers import ConsentGiven, ServerPatch
 from tests.mcp.conftest import Scripted
-from tests.support.deciding import a_grant, an_authorizer, decide, verdict
-from tests.support.mcp_hosting import Hosted, context
+from tests.support.authorizers import a_grant, an_authorizer, decide, verdict
+from tests.support.mcp_hosting import McpHost, context
 
 
 async def touched(tool: Tool) -> Access:
@@ -25,7 +25,7 @@ async def touched(tool: Tool) -> Access:
 
 
 @pytest.mark.case("EXFIL-02", "TOOL-06")
-async def test_a_servers_tool_may_do_anything_and_sends_what_it_is_told(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_servers_tool_may_do_anything_and_sends_what_it_is_told(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted())
     tools = await hosted.tools_when_known("scripted.echo")
     for tool in tools.values():
@@ -39,7 +39,7 @@ async def test_a_servers_tool_may_do_anything_and_sends_what_it_is_told(hosted: 
 
 @pytest.mark.case("TOOL-06")
 async def test_a_tool_that_claims_to_only_read_may_do_anything_all_the_same(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     harmless = {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False}
     listed = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "look")]
@@ -52,7 +52,7 @@ async def test_a_tool_that_claims_to_only_read_may_do_anything_all_the_same(
 
 
 @pytest.mark.case("EXFIL-02")
-async def test_only_the_persons_word_says_that_a_server_sends_nothing_on(hosted: Hosted, scripted: Scripted) -> None:
+async def test_only_the_persons_word_says_that_a_server_sends_nothing_on(hosted: McpHost, scripted: Scripted) -> None:
     view = await hosted.add(scripted(cannot_send=True))
     tool = (await hosted.tools_when_known("scripted.echo"))["scripted.echo"]
     access = await touched(tool)
@@ -69,7 +69,7 @@ async def test_only_the_persons_word_says_that_a_server_sends_nothing_on(hosted:
     ("options", "variables"), [(("--delay", "0"), {}), ((), {"API": "https://other.example"})], ids=["command", "env"]
 )
 async def test_a_server_as_another_command_or_with_other_variables_is_another_one(
-    hosted: Hosted, scripted: Scripted, options: tuple[str, ...], variables: dict[str, str]
+    hosted: McpHost, scripted: Scripted, options: tuple[str, ...], variables: dict[str, str]
 ) -> None:
     """What was allowed for it, or read from it, was with the one that it was."""
     view = await hosted.add(scripted())

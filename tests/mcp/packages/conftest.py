@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.support.mcp_hosting import Hosted, hosting
+from tests.support.mcp_hosting import McpHost, open_mcp_host
 from tests.support.package_indexes import Indexes, indexes
 
 
@@ -20,7 +20,7 @@ async def index(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Indexes]:
 
 
 @pytest_asyncio.fixture
-async def hosted(home: Path, quick: None, index: Indexes) -> AsyncIterator[Hosted]:
+async def hosted(home: Path, quick: None, index: Indexes) -> AsyncIterator[McpHost]:
     """The servers of a fresh data folder."""
-    async with hosting(home) as opened:
+    async with open_mcp_host(home) as opened:
         yield opened

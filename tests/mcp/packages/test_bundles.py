@@ -21,8 +21,11 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import ConsentGiven, ServerInput
-from tests.support.mcp_hosting import Hosted, text
+from tests.support.mcp_hosting import McpHost, text
 from tests.support.package_indexes import NODE_SERVER, PYTHON_SERVER, Indexes, bundle
+
+# Each installs a package.
+pytestmark = pytest.mark.slow
 
 NODE: JsonObject = {
     "manifest_version": "0.3",
@@ -55,7 +58,7 @@ async def pieces(data: bytes) -> AsyncIterator[bytes]:
         yield data[at : at + 10_000]
 
 
-async def kept(hosted: Hosted, data: bytes) -> KeptBundle:
+async def kept(hosted: McpHost, data: bytes) -> KeptBundle:
     return await hosted.supervisor.parts.packages().bundles.keep(pieces(data))
 
 
@@ -72,7 +75,7 @@ def server(found: KeptBundle) -> ServerInput:
     ],
 )
 async def test_a_bundle_is_unpacked_after_consent_and_started_by_what_it_says(
-    hosted: Hosted, manifest: JsonObject, files: dict[str, str], argv: list[str], home: Path
+    hosted: McpHost, manifest: JsonObject, files: dict[str, str], argv: list[str], home: Path
 ) -> None:
     found = await kept(hosted, bundle(manifest, files))
     view = await hosted.add(server(found), agree=False)
@@ -161,7 +164,7 @@ async def test_what_is_no_whole_bundle_is_one_sentence_and_nothing_is_kept(home:
     ],
 )
 async def test_a_bundle_that_cannot_be_unpacked_says_why_and_leaves_nothing(
-    hosted: Hosted, home: Path, entries: tuple[tuple[str, bytes], ...], sentence: str
+    hosted: McpHost, home: Path, entries: tuple[tuple[str, bytes], ...], sentence: str
 ) -> None:
     view = await hosted.add(server(await kept(hosted, archive(*entries))))
     assert sentence in (await hosted.until(view.id, "error")).last_error
@@ -181,7 +184,7 @@ async def test_a_bundle_has_at_most_so_many_files_and_bytes(home: Path, monkeypa
 
 
 async def test_a_bundle_is_forgotten_after_an_hour_and_a_server_of_it_says_so(
-    hosted: Hosted, monkeypatch: pytest.MonkeyPatch, home: Path
+    hosted: McpHost, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
     first = await kept(hosted, bundle(NODE, {"server/index.js": NODE_SERVER}))
     monkeypatch.setattr(limits, "BUNDLE_KEPT", -1.0)
@@ -192,7 +195,7 @@ async def test_a_bundle_is_forgotten_after_an_hour_and_a_server_of_it_says_so(
     assert (await hosted.admin.list(ME)).servers == ()
 
 
-async def test_a_bundle_that_was_changed_in_the_room_is_not_started(hosted: Hosted, home: Path) -> None:
+async def test_a_bundle_that_was_changed_in_the_room_is_not_started(hosted: McpHost, home: Path) -> None:
     found = await kept(hosted, bundle(NODE, {"server/index.js": NODE_SERVER}))
     view = await hosted.add(server(found), agree=False)
     assert view.consent is not None
@@ -216,7 +219,7 @@ def test_a_bundle_is_started_as_this_platform_wants_it() -> None:
     assert (uv.command, uv.args) == ("uv", ("run", "--directory", "${__dirname}", "src/server.py"))
 
 
-async def test_a_bundle_with_a_binary_of_its_own_runs_that_and_nothing_outside(hosted: Hosted) -> None:
+async def test_a_bundle_with_a_binary_of_its_own_runs_that_and_nothing_outside(hosted: McpHost) -> None:
     script = f"#!{sys.executable}\n{PYTHON_SERVER}\nmain()\n"
     binary = {**NODE, "server": {"type": "binary", "mcp_config": {"command": "server/run", "args": ["--x"]}}}
     found = await kept(hosted, bundle(binary, {"server/run": script}))
@@ -228,7 +231,7 @@ async def test_a_bundle_with_a_binary_of_its_own_runs_that_and_nothing_outside(h
     assert "which is neither in it nor known here" in told.last_error
 
 
-async def test_a_bundle_of_uv_has_its_packages_installed(hosted: Hosted, index: Indexes) -> None:
+async def test_a_bundle_of_uv_has_its_packages_installed(hosted: McpHost, index: Indexes) -> None:
     index.python("tiny-library", "1.0.0", programs={})
     project = '[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.10"\ndependencies = ["tiny-library"]\n'
     manifest = {**NODE, "server": {"type": "uv", "entry_point": "server.py"}}
@@ -256,7 +259,7 @@ def get_requires_for_build_wheel(config_settings=None):
     [('version = "1"', ""), ('dynamic = ["version"]', "Tiny must be built here, which runs code of its packages")],
 )
 async def test_nothing_of_a_bundle_runs_while_it_is_installed_unless_the_person_allowed_it(
-    hosted: Hosted, index: Indexes, tmp_path: Path, version: str, problem: str
+    hosted: McpHost, index: Indexes, tmp_path: Path, version: str, problem: str
 ) -> None:
     mark = tmp_path / "ran"
     project = (

@@ -13,38 +13,45 @@ import pytest
 
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.servers import ConsentGiven, ServerInput
-from tests.support.mcp_hosting import Hosted
+from tests.mcp.packages.tiny_server import consent_of, where
+from tests.support.mcp_hosting import McpHost
 from tests.support.package_indexes import Indexes
-from tests.support.pinned import consent_of, where
-from tests.support.waiting import eventually
+
+# Each installs a package.
+pytestmark = pytest.mark.slow
 
 
-async def test_install_scripts_run_only_where_the_person_allowed_them(
-    hosted: Hosted, index: Indexes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_scripts_run_only_where_the_person_allowed_them_and_a_package_of_git_is_never_prepared(
+    hosted: McpHost, index: Indexes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mark = tmp_path / "ran"
+    mark, prepared, installed = tmp_path / "ran", tmp_path / "prepared", tmp_path / "installed"
     code = f"require('fs').writeFileSync('{mark}',process.env.HOME + ' ' + process.env.npm_config_secret_auth)"
-    index.node("tiny-server", "1.0.0", scripts={"postinstall": f'node -e "{code}"'})
+    in_git(tmp_path / "part", {"prepare": f"touch {prepared}", "postinstall": f"touch {installed}"})
+    needs = {"part": f"git+file://{tmp_path / 'part'}"}
+    index.node("tiny-server", "1.0.0", scripts={"postinstall": f'node -e "{code}"'}, dependencies=needs)
     monkeypatch.setenv("npm_config_secret_auth", "a-credential-of-mine")
+
+    def ran() -> list[str]:
+        return [path.name for path in (mark, prepared, installed) if path.exists()]
+
     view, consent = await consent_of(hosted, "npx -y tiny-server")
     assert "Install scripts do not run." in consent.installs
+    assert any("Nobody vouches for the content of part" in warning for warning in consent.warnings)
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
-    await where(hosted)
-    assert not mark.exists()
+    assert (await where(hosted))["version"] == "1.0.0"
+    assert ran() == []
     changed = await hosted.admin.update(ME, view.id, ServerInput(command_line="npx -y tiny-server", scripts=True))
     assert changed.consent is not None
     assert "Install scripts may run now." in changed.consent.changes
     assert any("run while they are installed" in warning for warning in changed.consent.warnings)
+    assert ran() == []
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=changed.consent.fingerprint))
     # The same packages lie there already; they are installed anew for their scripts.
-    await eventually(lambda: _exists(mark), "the script to run", 60)
+    assert (await where(hosted))["version"] == "1.0.0"
+    assert ran() == ["ran", "installed"]
     own, credential = mark.read_text().split()
     assert own.endswith(f"/servers/{view.id}/cache/home"), "it has a home of its own"
     assert credential == "undefined"
-
-
-async def _exists(path: Path) -> bool:
-    return await asyncio.to_thread(path.exists)
 
 
 def in_git(repository: Path, scripts: dict[str, str]) -> None:
@@ -57,26 +64,8 @@ def in_git(repository: Path, scripts: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("scripts", [False, True])
-async def test_a_package_of_git_is_never_prepared_neither_when_it_is_looked_up_nor_when_it_is_installed(
-    hosted: Hosted, index: Indexes, tmp_path: Path, scripts: bool
-) -> None:
-    repository, prepared, installed = tmp_path / "part", tmp_path / "prepared", tmp_path / "installed"
-    in_git(repository, {"prepare": f"touch {prepared}", "postinstall": f"touch {installed}"})
-    index.node("tiny-server", "1.0.0", dependencies={"part": f"git+file://{repository}"})
-    view = await hosted.add(ServerInput(command_line="npx -y tiny-server", scripts=scripts), agree=False)
-    assert view.consent is not None, view.last_error
-    assert not prepared.exists()
-    assert not installed.exists()
-    assert any("Nobody vouches for the content of part" in warning for warning in view.consent.warnings)
-    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-    assert (await where(hosted))["version"] == "1.0.0"
-    assert not prepared.exists()
-    assert installed.exists() is scripts
-
-
-@pytest.mark.parametrize("scripts", [False, True])
 async def test_nothing_is_built_before_the_person_agreed(
-    hosted: Hosted, index: Indexes, tmp_path: Path, scripts: bool, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, index: Indexes, tmp_path: Path, scripts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     mark = tmp_path / "ran"

@@ -1,19 +1,23 @@
-"""The memory of a server that is a package: measured with all that it started, and said where it is much."""
+"""The memory of a server: measured with all that it started, and said where it is much."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import psutil
 import pytest
 
 from pilothouse.types.servers import ServerInput, ServerView
+from tests.mcp.packages.tiny_server import where
 from tests.support import real_servers
-from tests.support.mcp_hosting import Hosted
-from tests.support.package_indexes import NODE_SERVER, Indexes
-from tests.support.pinned import KINDS, publish, where
+from tests.support.mcp_hosting import McpHost
+from tests.support.package_indexes import NODE_SERVER
 from tests.support.waiting import eventually
+
+# Each installs a package.
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.case("PRF-02")
@@ -21,7 +25,7 @@ from tests.support.waiting import eventually
     ("name", "tools"), [(real_servers.memory, 9), (real_servers.sequential_thinking, 1), (real_servers.time, 2)]
 )
 async def test_a_real_server_of_node_and_of_python_takes_less_than_100_mb(
-    hosted: Hosted, name: Callable[[], list[str]], tools: int
+    hosted: McpHost, name: Callable[[], list[str]], tools: int
 ) -> None:
     program, *arguments = name()
     view = await hosted.add(ServerInput(name="Real", command=program, args=tuple(arguments)))
@@ -30,19 +34,6 @@ async def test_a_real_server_of_node_and_of_python_takes_less_than_100_mb(
     assert view.process is not None
     assert view.process.memory_bytes is not None
     assert 10_000_000 < view.process.memory_bytes < 100_000_000
-
-
-@KINDS
-@pytest.mark.case("PRF-02")
-async def test_a_server_takes_less_than_100_mb(hosted: Hosted, index: Indexes, line: str) -> None:
-    publish(index, "1.0.0")
-    await hosted.add(ServerInput(command_line=line))
-    await where(hosted)
-    view = await hosted.view("tiny-server")
-    assert view.process is not None
-    assert view.process.memory_bytes is not None
-    assert view.process.memory_bytes < 100_000_000, "one process: no npm and no uv stays beside it"
-    assert view.warnings == ()
 
 
 # It has a child that takes most of the memory, as a server that drives a browser has.
@@ -57,10 +48,11 @@ const lines =""",
 
 @pytest.mark.case("PRF-02")
 async def test_a_server_that_takes_more_than_100_mb_with_all_it_started_is_said_to_in_words(
-    hosted: Hosted, index: Indexes
+    hosted: McpHost, tmp_path: Path
 ) -> None:
-    index.node("tiny-server", "1.0.0", server=HEAVY_SERVER)
-    await hosted.add(ServerInput(command_line="npx -y tiny-server"))
+    script = tmp_path / "server.js"
+    script.write_text(HEAVY_SERVER)
+    await hosted.add(ServerInput(name="tiny-server", command="node", args=(str(script),)))
     await where(hosted)
 
     async def heavy() -> ServerView | None:

@@ -13,16 +13,19 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.package_updates import PackageUpdate, UpdateAgreed
 from pilothouse.types.servers import Consent, ServerInput, ServerView
-from tests.support.mcp_hosting import Hosted, text
-from tests.support.package_indexes import BROKEN, Indexes
+from tests.support.mcp_hosting import McpHost, text
+from tests.support.package_indexes import BROKEN, PYTHON_SERVER, Indexes
+
+# Each installs a package.
+pytestmark = pytest.mark.slow
 
 
 @pytest_asyncio.fixture
-async def packages(hosted: Hosted) -> PackageService:
+async def packages(hosted: McpHost) -> PackageService:
     return PackageService(hosted.supervisor)
 
 
-async def version(hosted: Hosted) -> str:
+async def version(hosted: McpHost) -> str:
     said = json.loads(text(await hosted.call_when_known("tiny-server.where")))
     return str(said["version"])
 
@@ -33,9 +36,9 @@ async def newer(packages: PackageService, view: ServerView) -> tuple[PackageUpda
     return found, found.consent
 
 
-@pytest.mark.parametrize("line", ["npx -y tiny-server", "npx -y tiny-server@1.0.0", "uvx tiny-server==1.0.0"])
+@pytest.mark.parametrize("line", ["npx -y tiny-server@1.0.0", "uvx tiny-server"])
 async def test_a_newer_version_is_shown_with_its_difference_and_taken_after_consent(
-    hosted: Hosted, index: Indexes, packages: PackageService, line: str, home: Path
+    hosted: McpHost, index: Indexes, packages: PackageService, line: str, home: Path
 ) -> None:
     index.node("tiny-server", "1.0.0", dependencies={"tiny-old": "1.0.0", "tiny-same": "1.0.0"})
     index.python("tiny-server", "1.0.0", needs="tiny-old")
@@ -73,16 +76,18 @@ async def test_a_newer_version_is_shown_with_its_difference_and_taken_after_cons
 
 @pytest.mark.parametrize("fault", ["does not install", "does not start"])
 async def test_the_old_version_goes_on_where_the_newer_one_fails(
-    hosted: Hosted, index: Indexes, packages: PackageService, fault: str
+    hosted: McpHost, index: Indexes, packages: PackageService, fault: str
 ) -> None:
-    index.node("tiny-server", "1.0.0")
-    view = await hosted.add(ServerInput(command_line="npx -y tiny-server"))
+    index.python("tiny-server", "1.0.0")
+    view = await hosted.add(ServerInput(command_line="uvx tiny-server"))
     assert await version(hosted) == "1.0.0"
     hosted.supervisor.parts.packages().index._locks.clear()
-    index.node("tiny-server", "2.0.0", server=BROKEN if fault == "does not start" else "VERSION")
+    index.python("tiny-server", "2.0.0", server=BROKEN if fault == "does not start" else PYTHON_SERVER)
     found, consent = await newer(packages, view)
     if fault == "does not install":
-        index.replace_content("tiny-server-2.0.0")
+        # uv has the wheel already that it was described by.
+        await hosted.supervisor.parts.packages().index.empty()
+        index.replace_content("tiny_server-2.0.0")
     with pytest.raises(PilothouseError) as failed:
         await packages.update(ME, view.id, UpdateAgreed(version=found.newest, fingerprint=consent.fingerprint))
     wanted = "changed behind its version" if fault == "does not install" else "does not start, so 1.0.0 goes on"
@@ -92,17 +97,17 @@ async def test_the_old_version_goes_on_where_the_newer_one_fails(
     assert (view.consent, view.package.version) == (None, "1.0.0")
 
 
-async def test_nothing_is_updated_by_itself(hosted: Hosted, index: Indexes) -> None:
-    index.node("tiny-server", "1.0.0")
-    view = await hosted.add(ServerInput(command_line="npx -y tiny-server"))
+async def test_nothing_is_updated_by_itself(hosted: McpHost, index: Indexes) -> None:
+    index.python("tiny-server", "1.0.0")
+    view = await hosted.add(ServerInput(command_line="uvx tiny-server"))
     assert await version(hosted) == "1.0.0"
-    index.node("tiny-server", "1.1.0")
+    index.python("tiny-server", "1.1.0")
     hosted.supervisor.parts.packages().index._locks.clear()
     await hosted.admin.disconnect(ME, view.id)
     assert await version(hosted) == "1.0.0"
 
 
-async def test_what_is_no_package_has_no_update(hosted: Hosted, packages: PackageService, tmp_path: Path) -> None:
+async def test_what_is_no_package_has_no_update(hosted: McpHost, packages: PackageService, tmp_path: Path) -> None:
     program = tmp_path / "server"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)

@@ -20,10 +20,13 @@ from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.server_checks import ServerCheck
 from pilothouse.types.servers import ConsentGiven, ServerInput
-from tests.support.mcp_hosting import Hosted, hosting
+from tests.mcp.packages.tiny_server import KINDS, consent_of, publish, where
+from tests.support.mcp_hosting import McpHost, open_mcp_host
 from tests.support.package_indexes import NODE_SERVER, Indexes
-from tests.support.pinned import KINDS, consent_of, publish, where
 from tests.support.waiting import eventually
+
+# Each installs a package.
+pytestmark = pytest.mark.slow
 
 
 def everything(home: Path) -> list[str]:
@@ -35,8 +38,9 @@ def installs(home: Path) -> list[Path]:
 
 
 @KINDS
-async def test_a_package_is_installed_once_and_its_program_itself_is_started(
-    hosted: Hosted, index: Indexes, line: str, home: Path
+@pytest.mark.case("attack:REG-02", "PRF-02")
+async def test_a_package_is_installed_once_its_program_itself_is_started_and_deleting_it_leaves_nothing(
+    hosted: McpHost, index: Indexes, line: str, home: Path
 ) -> None:
     publish(index, "1.2.3")
     view, consent = await consent_of(hosted, f"{line} --loud")
@@ -45,6 +49,8 @@ async def test_a_package_is_installed_once_and_its_program_itself_is_started(
     assert consent.warnings == ()
     assert not installs(home), "nothing is installed before the person agreed"
     assert not any("-/tiny" in path for path in index.asked), "nor downloaded, of npm"
+    # While the person reads, a newer one appears.
+    publish(index, "6.6.6")
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
     said = await where(hosted)
     assert (said["version"], said["argv"]) == ("1.2.3", ["--loud"])
@@ -54,38 +60,40 @@ async def test_a_package_is_installed_once_and_its_program_itself_is_started(
     assert view.process is not None
     assert view.process.pid == said["pid"], "no npx and no uvx stands between us and the server"
     assert view.package.version == "1.2.3"
+    assert view.process.memory_bytes is not None
+    assert view.process.memory_bytes < 100_000_000, "one process: no npm and no uv stays beside it"
+    assert view.warnings == ()
     asked = len(index.asked)
     await hosted.admin.disconnect(ME, view.id)
     assert (await where(hosted))["pid"] != said["pid"]
     assert len(index.asked) == asked, "the second start asks no index"
+    await hosted.admin.delete(ME, view.id)
+    assert [path for path in everything(home) if "tiny" in path or view.id in path] == []
+    assert not (home / "cache" / "packages").exists()
 
 
-@KINDS
 @pytest.mark.case("attack:REG-02")
-async def test_the_version_that_was_allowed_is_the_one_that_runs(
-    hosted: Hosted, index: Indexes, line: str, home: Path
-) -> None:
+async def test_the_version_that_was_allowed_is_the_one_that_runs(hosted: McpHost, index: Indexes, home: Path) -> None:
     publish(index, "1.0.0")
-    view, consent = await consent_of(hosted, line)
+    view, consent = await consent_of(hosted, "uvx tiny-server")
     # While the person reads, a newer one appears.
     publish(index, "6.6.6")
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
     assert (await where(hosted))["version"] == "1.0.0"
     await hosted.supervisor.close()
-    async with hosting(home) as again:
+    async with open_mcp_host(home) as again:
         assert (await where(again))["version"] == "1.0.0"
         assert (await again.view("tiny-server")).consent is None
 
 
-@KINDS
 @pytest.mark.case("attack:REG-02")
-async def test_the_consent_to_one_version_is_none_to_another(hosted: Hosted, index: Indexes, line: str) -> None:
+async def test_the_consent_to_one_version_is_none_to_another(hosted: McpHost, index: Indexes) -> None:
     publish(index, "1.0.0")
-    view, consent = await consent_of(hosted, line)
+    view, consent = await consent_of(hosted, "uvx tiny-server")
     await hosted.admin.delete(ME, view.id)
     publish(index, "1.0.1")
     hosted.supervisor.parts.packages().index._locks.clear()
-    view, later = await consent_of(hosted, line)
+    view, later = await consent_of(hosted, "uvx tiny-server")
     with pytest.raises(PilothouseError, match="changed since you looked at it"):
         await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=later.fingerprint))
@@ -95,7 +103,7 @@ async def test_the_consent_to_one_version_is_none_to_another(hosted: Hosted, ind
 @KINDS
 @pytest.mark.case("attack:REG-02")
 async def test_a_package_whose_content_changed_behind_its_version_is_not_started(
-    hosted: Hosted, index: Indexes, line: str, home: Path
+    hosted: McpHost, index: Indexes, line: str, home: Path
 ) -> None:
     publish(index, "1.0.0")
     view, consent = await consent_of(hosted, line)
@@ -110,18 +118,19 @@ async def test_a_package_whose_content_changed_behind_its_version_is_not_started
 
 
 @pytest.mark.case("attack:REG-02")
-@pytest.mark.parametrize("wanted", ["tiny-server@latest", "tiny-server@^1.0.0", "tiny-server@1"])
+@pytest.mark.parametrize(("wanted", "starts"), [("tiny-server@latest", False), ("tiny-server@^1.0.0", True)])
 async def test_a_tag_or_a_range_is_resolved_to_one_version_at_consent(
-    hosted: Hosted, index: Indexes, wanted: str
+    hosted: McpHost, index: Indexes, wanted: str, starts: bool
 ) -> None:
     publish(index, "1.0.0")
     publish(index, "1.4.0")
     view, consent = await consent_of(hosted, f"npx -y {wanted}")
     assert "tiny-server 1.4.0 of npm" in consent.installs[0]
     assert not any("may change" in warning for warning in consent.warnings)
-    publish(index, "1.5.0")
-    await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
-    assert (await where(hosted))["version"] == "1.4.0"
+    if starts:
+        publish(index, "1.5.0")
+        await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=consent.fingerprint))
+        assert (await where(hosted))["version"] == "1.4.0"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +147,7 @@ async def test_a_tag_or_a_range_is_resolved_to_one_version_at_consent(
     ],
 )
 async def test_what_is_not_there_or_cannot_be_started_is_one_sentence_and_nothing_is_kept(
-    hosted: Hosted, index: Indexes, line: str, sentence: str, home: Path
+    hosted: McpHost, index: Indexes, line: str, sentence: str, home: Path
 ) -> None:
     publish(index, "1.0.0")
     index.node("tiny-library", "1.0.0", bin=None)
@@ -154,7 +163,7 @@ async def test_what_is_not_there_or_cannot_be_started_is_one_sentence_and_nothin
 
 
 @pytest.mark.parametrize("line", ["npx -y --package=tiny-many two", "uvx --from tiny-many two"])
-async def test_one_of_several_programs_is_started_if_it_is_named(hosted: Hosted, index: Indexes, line: str) -> None:
+async def test_one_of_several_programs_is_started_if_it_is_named(hosted: McpHost, index: Indexes, line: str) -> None:
     index.node("tiny-many", "1.0.0", bin={"one": "other.js", "two": "server.js"})
     index.python("tiny-many", "1.0.0", programs={"one": "tiny_many:other", "two": "tiny_many:main"})
     view = await hosted.add(ServerInput(name="Many", command_line=f"{line} --flag"))
@@ -162,7 +171,7 @@ async def test_one_of_several_programs_is_started_if_it_is_named(hosted: Hosted,
     assert (await where(hosted, "many"))["argv"] == ["--flag"]
 
 
-async def test_what_is_installed_beside_a_package_is_pinned_with_it(hosted: Hosted, index: Indexes) -> None:
+async def test_what_is_installed_beside_a_package_is_pinned_with_it(hosted: McpHost, index: Indexes) -> None:
     index.python("tiny-server", "1.0.0", needs="tiny-library")
     index.python("tiny-library", "1.0.0", programs={})
     index.python("tiny-library", "2.0.0", programs={})
@@ -176,7 +185,7 @@ async def test_what_is_installed_beside_a_package_is_pinned_with_it(hosted: Host
 
 
 async def test_an_index_that_does_not_answer_is_told_and_asked_again_later(
-    hosted: Hosted, index: Indexes, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, index: Indexes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(index, "1.0.0")
     index.status = 503
@@ -190,7 +199,7 @@ async def test_an_index_that_does_not_answer_is_told_and_asked_again_later(
     assert (await hosted.until("tiny-server", "needs_consent", timeout=60)).consent is not None
 
 
-async def test_a_list_does_not_wait_for_an_index(hosted: Hosted, index: Indexes) -> None:
+async def test_a_list_does_not_wait_for_an_index(hosted: McpHost, index: Indexes) -> None:
     index.slow.add("tiny-server")
     entry = {"id": "one", "name": "Tiny", "package": {"type": "npm", "identifier": "tiny-server"}}
     await hosted.file.change(lambda entries: entries.append(entry))
@@ -199,30 +208,30 @@ async def test_a_list_does_not_wait_for_an_index(hosted: Hosted, index: Indexes)
 
 
 @pytest.mark.case("attack:REG-06")
-async def test_a_package_that_is_known_to_be_malicious_is_blocked(home: Path, hosted: Hosted, index: Indexes) -> None:
+async def test_a_package_that_is_known_to_be_malicious_is_blocked(home: Path, hosted: McpHost, index: Indexes) -> None:
     publish(index, "1.0.0")
     publish(index, "1.0.1")
 
     async def advisories(kind: PackageKind, name: str, version: str) -> Advisories:
         if version == "1.0.0":
-            return Advisories(malicious="MAL-2026-1: Malicious code in tiny-server (npm)")
+            return Advisories(malicious="MAL-2026-1: Malicious code in tiny-server (PyPI)")
         return Advisories(warnings=("Nobody could be asked about known weaknesses.",))
 
     rooms = rooms_in(home / "cache", advisories)
     parts = msgspec.structs.replace(hosted.supervisor.parts, packages=Lazy(lambda: rooms))
     hosted.supervisor.parts = hosted.admin._parts = parts
     with pytest.raises(PilothouseError, match=r"known to be malicious: MAL-2026-1: Malicious code") as refused:
-        await hosted.add(ServerInput(command_line="npx -y tiny-server@1.0.0"))
+        await hosted.add(ServerInput(command_line="uvx tiny-server==1.0.0"))
     assert "Nothing was installed" in refused.value.fix
     assert (await hosted.admin.list(ME)).servers == ()
     # The honest twin is only warned about.
-    _, consent = await consent_of(hosted, "npx -y tiny-server@1.0.1")
+    _, consent = await consent_of(hosted, "uvx tiny-server==1.0.1")
     assert consent.warnings == ("Nobody could be asked about known weaknesses.",)
 
 
 @KINDS
 async def test_a_check_installs_aside_and_leaves_nothing_and_its_consent_counts_for_the_same_server(
-    hosted: Hosted, index: Indexes, line: str, home: Path
+    hosted: McpHost, index: Indexes, line: str, home: Path
 ) -> None:
     publish(index, "1.0.0")
     body = ServerInput(command_line=line)
@@ -241,27 +250,26 @@ async def test_a_check_installs_aside_and_leaves_nothing_and_its_consent_counts_
     assert [path for path in index.asked if path.endswith((".tgz", ".whl"))] == downloads, "nothing is fetched twice"
 
 
-async def checked(hosted: Hosted, line: str) -> None:
-    body = ServerInput(command_line=line)
+async def checked(hosted: McpHost) -> None:
+    body = ServerInput(command_line="uvx tiny-server")
     asked = await hosted.admin.check(ME, ServerCheck(server=body))
     assert asked.consent is not None
     told = await hosted.admin.check(ME, ServerCheck(server=body, fingerprint=asked.consent.fingerprint))
     assert told.ok, told.message
 
 
-@KINDS
 async def test_what_a_check_downloaded_goes_after_a_while_and_when_the_program_ends(
-    index: Indexes, line: str, home: Path, quick: None, monkeypatch: pytest.MonkeyPatch
+    index: Indexes, home: Path, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(index, "1.0.0")
     downloads = home / "cache" / "packages"
-    async with hosting(home) as brief:
-        await checked(brief, line)
+    async with open_mcp_host(home) as brief:
+        await checked(brief)
         assert list(downloads.iterdir())
     assert not downloads.exists()
     monkeypatch.setattr(limits, "CHECKED_PACKAGES_KEPT", 0.01)
-    async with hosting(home) as long:
-        await checked(long, line)
+    async with open_mcp_host(home) as long:
+        await checked(long)
 
         async def gone() -> bool:
             return not downloads.exists()
@@ -269,22 +277,20 @@ async def test_what_a_check_downloaded_goes_after_a_while_and_when_the_program_e
         await eventually(gone, "the downloads to go")
 
 
-@KINDS
-async def test_names_that_fail_leave_no_lock_behind(hosted: Hosted, line: str) -> None:
+async def test_names_that_fail_leave_no_lock_behind(hosted: McpHost, index: Indexes) -> None:
     packages = hosted.supervisor.parts.packages().index
-    kind: PackageKind = "npm" if line.startswith("npx") else "pypi"
     for number in range(2):
         with pytest.raises(PilothouseError):
-            await packages.lock(Wanted(kind=kind, name=f"no-such-server-{number}"))
+            await packages.lock(Wanted(kind="pypi", name=f"no-such-server-{number}"))
     gc.collect()
     assert len(packages._resolving) == 0
 
 
 async def test_a_server_that_is_there_is_checked_at_its_version_without_asking_what_is_new(
-    hosted: Hosted, index: Indexes
+    hosted: McpHost, index: Indexes
 ) -> None:
     publish(index, "1.0.0")
-    body = ServerInput(command_line="npx -y tiny-server")
+    body = ServerInput(command_line="uvx tiny-server")
     view = await hosted.add(body)
     await where(hosted)
     publish(index, "1.1.0")
@@ -295,14 +301,14 @@ async def test_a_server_that_is_there_is_checked_at_its_version_without_asking_w
 
 
 async def test_an_older_installation_goes_once_the_newer_one_has_connected(
-    hosted: Hosted, index: Indexes, home: Path
+    hosted: McpHost, index: Indexes, home: Path
 ) -> None:
     publish(index, "1.0.0")
     publish(index, "1.1.0")
-    view = await hosted.add(ServerInput(command_line="npx -y tiny-server@1.0.0"))
+    view = await hosted.add(ServerInput(command_line="uvx tiny-server==1.0.0"))
     await where(hosted)
     (before,) = installs(home)
-    view = await hosted.admin.update(ME, view.id, ServerInput(command_line="npx -y tiny-server@1.1.0"))
+    view = await hosted.admin.update(ME, view.id, ServerInput(command_line="uvx tiny-server==1.1.0"))
     assert view.consent is not None
     assert before in installs(home)
     await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
@@ -313,20 +319,8 @@ async def test_an_older_installation_goes_once_the_newer_one_has_connected(
     await eventually(replaced, "the older one to go", 90)
 
 
-@KINDS
-async def test_deleting_a_server_leaves_nothing_of_its_package(
-    hosted: Hosted, index: Indexes, line: str, home: Path
-) -> None:
-    publish(index, "1.0.0")
-    view = await hosted.add(ServerInput(command_line=line))
-    await where(hosted)
-    await hosted.admin.delete(ME, view.id)
-    assert [path for path in everything(home) if "tiny" in path or view.id in path] == []
-    assert not (home / "cache" / "packages").exists()
-
-
 async def test_an_installation_that_was_interrupted_is_not_used(
-    hosted: Hosted, index: Indexes, home: Path, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, index: Indexes, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(index, "1.0.0")
     view, consent = await consent_of(hosted, "npx -y tiny-server")
@@ -346,7 +340,7 @@ async def test_an_installation_that_was_interrupted_is_not_used(
 
 
 async def test_who_agreed_to_npx_before_is_not_asked_again_and_a_change_pins(
-    hosted: Hosted, index: Indexes, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, index: Indexes, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(index, "1.0.0")
     tools = tmp_path / "bin"
@@ -371,7 +365,7 @@ async def test_who_agreed_to_npx_before_is_not_asked_again_and_a_change_pins(
 
 
 async def test_without_node_the_sentence_says_what_to_install(
-    hosted: Hosted, index: Indexes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    hosted: McpHost, index: Indexes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from pilothouse.mcp.packages import tools
 
@@ -385,7 +379,7 @@ async def test_without_node_the_sentence_says_what_to_install(
 
 
 async def test_node_and_npm_of_the_python_package_are_enough(
-    hosted: Hosted, index: Indexes, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, index: Indexes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(index, "1.0.0")
     monkeypatch.setenv("PATH", "/usr/sbin")
@@ -393,7 +387,7 @@ async def test_node_and_npm_of_the_python_package_are_enough(
     assert (await where(hosted))["version"] == "1.0.0"
 
 
-async def test_a_version_that_cannot_be_one_of_python_is_just_not_there(hosted: Hosted, index: Indexes) -> None:
+async def test_a_version_that_cannot_be_one_of_python_is_just_not_there(hosted: McpHost, index: Indexes) -> None:
     publish(index, "1.0.0")
     packages = hosted.supervisor.parts.packages().index
     assert await packages.newest("pypi", "tiny-server", "0.0.0-none") is None
@@ -401,7 +395,7 @@ async def test_a_version_that_cannot_be_one_of_python_is_just_not_there(hosted: 
 
 
 async def test_an_image_without_docker_is_one_sentence_and_nothing_is_kept(
-    hosted: Hosted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    hosted: McpHost, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     image = ServerInput(command_line="docker run -i --rm ghcr.io/x/y")

@@ -10,12 +10,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import uuid4
 
+import msgspec
 import pytest
 import pytest_asyncio
 
-from pilothouse.types.servers import ServerInput
+from pilothouse.types.host import LOCAL_OWNER as ME
+from pilothouse.types.servers import ConsentGiven, ServerInput
 from pilothouse.types.terminals import SandboxKind
-from tests.support.mcp_hosting import Hosted, hosting, text
+from tests.support.mcp_hosting import McpHost, open_mcp_host, text
 from tests.support.package_indexes import Indexes
 from tests.support.terminals import HOLDING, sandbox
 
@@ -23,55 +25,61 @@ pytestmark = pytest.mark.slow
 
 
 @pytest_asyncio.fixture(params=HOLDING)
-async def held(home: Path, quick: None, index: Indexes, request: pytest.FixtureRequest) -> AsyncIterator[Hosted]:
+async def held(home: Path, quick: None, index: Indexes, request: pytest.FixtureRequest) -> AsyncIterator[McpHost]:
     """The servers of a fresh data folder, with a sandbox of each kind."""
     kind: SandboxKind = request.param
-    async with hosting(home, sandbox=sandbox(home, kind)) as opened:
+    async with open_mcp_host(home, sandbox=sandbox(home, kind)) as opened:
         yield opened
 
 
-@pytest.mark.parametrize("line", ["npx -y tiny-server --pry", "uvx tiny-server"])
-async def test_a_package_runs_in_a_sandbox_with_a_home_of_its_own(
-    held: Hosted, index: Indexes, line: str, home: Path
-) -> None:
-    index.node("tiny-server", "1.0.0")
+async def asked(held: McpHost) -> tuple[dict[str, object], int]:
+    """Return what the server says of itself, and which process it is for us."""
+    said: dict[str, object] = json.loads(text(await held.call_when_known("tiny-server.where")))
+    view = await held.view("tiny-server")
+    assert view.process is not None
+    return said, view.process.pid
+
+
+async def test_a_package_of_python_runs_in_a_sandbox_with_a_home_of_its_own(held: McpHost, index: Indexes) -> None:
     index.python("tiny-server", "1.0.0")
-    view = await held.add(ServerInput(command_line=line, sandbox=True))
-    said = json.loads(text(await held.call_when_known("tiny-server.where")))
+    await held.add(ServerInput(command_line="uvx tiny-server", sandbox=True))
+    said, _ = await asked(held)
     assert said["version"] == "1.0.0"
     assert said["home"] != os.environ.get("HOME")
-    if "--pry" in line:
-        assert (said["home_is_open"], said["code_is_open"]) == (True, False)
-        assert (home / "servers" / view.id / "cache" / "home" / "kept").read_text() == "x"
 
 
-async def test_a_package_works_in_a_sandbox_without_the_network(held: Hosted, index: Indexes) -> None:
-    index.node("tiny-server", "1.0.0")
-    await held.add(ServerInput(command_line="npx -y tiny-server", sandbox=True, network=False))
-    assert json.loads(text(await held.call_when_known("tiny-server.where")))["version"] == "1.0.0"
-
-
-async def test_install_scripts_that_the_person_allowed_run_in_the_sandbox_with_a_home_of_the_server(
-    held: Hosted, index: Indexes, home: Path, tmp_path: Path
+async def test_a_package_of_node_and_its_install_scripts_run_in_a_sandbox_with_a_home_of_the_server(
+    held: McpHost, index: Indexes, home: Path, tmp_path: Path
 ) -> None:
-    outside = tmp_path / "mark"
-    tried = {"outside": str(outside), "data": str(home / "mark"), "home": f"{Path.home()}/{uuid4().hex}"}
+    tried = {"outside": str(tmp_path / "mark"), "data": str(home / "mark"), "home": f"{Path.home()}/{uuid4().hex}"}
     code = (
         "const fs=require('fs');const writes=(p)=>{try{fs.writeFileSync(p,'x');return true}catch(e){return false}};"
-        f"const told={{home:process.env.HOME,kept:writes(process.env.HOME+'/kept')}};const tried={json.dumps(tried)};"
+        f"const told={{home:process.env.HOME,kept:writes(process.env.HOME+'/built')}};const tried={json.dumps(tried)};"
         "for(const k in tried)told[k]=writes(tried[k]);"
         "fs.writeFileSync('told.json',JSON.stringify(told));"
     )
     index.node("tiny-server", "1.0.0", scripts={"postinstall": f"node -e {shlex.quote(code)}"})
-    view = await held.add(ServerInput(command_line="npx -y tiny-server", sandbox=True, scripts=True))
-    assert json.loads(text(await held.call_when_known("tiny-server.where")))["version"] == "1.0.0"
-    (file,) = (home / "servers" / view.id / "packages").glob("*/node_modules/tiny-server/told.json")
+    body = ServerInput(command_line="npx -y tiny-server --pry", sandbox=True, scripts=True)
+    view = await held.add(body)
+    said, first = await asked(held)
+    assert said["version"] == "1.0.0"
+    assert said["home"] != os.environ.get("HOME")
+    assert (said["home_is_open"], said["code_is_open"]) == (True, False)
+    own = home / "servers" / view.id
+    assert (own / "cache" / "home" / "kept").read_text() == "x"
+    (file,) = (own / "packages").glob("*/node_modules/tiny-server/told.json")
     told = json.loads(file.read_text())
     assert told["home"] != os.environ.get("HOME")
-    assert (told["kept"], (home / "servers" / view.id / "cache" / "home" / "kept").read_text()) == (True, "x")
+    assert (told["kept"], (own / "cache" / "home" / "built").read_text()) == (True, "x")
     for name, path in tried.items():
         # The sandbox has a /tmp of its own, in which it may write what it likes.
         assert not told[name] or path.startswith("/tmp/"), (name, told)
         there = await asyncio.to_thread(os.path.exists, path)
         await asyncio.to_thread(Path(path).unlink, missing_ok=True)
         assert not there, path
+    view = await held.admin.update(ME, view.id, msgspec.structs.replace(body, network=False))
+    if view.consent is not None:
+        await held.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+    said, second = await asked(held)
+    assert said["version"] == "1.0.0", "it works without the network, too"
+    assert second != first

@@ -158,20 +158,20 @@ def test_variables_of_a_line_are_asked_for_kept_as_secrets_or_readable() -> None
     assert argv(server) == "npx -y air-server --x"
 
 
-@pytest.mark.parametrize(
-    ("line", "name", "started"),
-    [
-        ("gemini mcp add -s user -e K=v srv npx -y foo --flag", "srv", "npx -y foo --flag"),
-        ("codex mcp add ctx --env A=b -- npx -y foo --flag", "ctx", "npx -y foo --flag"),
-        ("claude mcp add ctx npx foo", "ctx", "npx -y foo"),
-        ('claude mcp add-json gh \'{"command": "npx", "args": ["-y", "x"]}\'', "gh", "npx -y x"),
-        ('code --add-mcp \'{"name": "pw", "command": "npx", "args": ["x@1"]}\'', "pw", "npx -y x@1"),
-        ("goose://extension?cmd=npx&arg=-y&arg=%40x%2Fy&name=G", "G", "npx -y @x/y"),
-    ],
-)
-def test_lines_and_links_of_other_programs_are_taken(line: str, name: str, started: str) -> None:
+LINES = {
+    "gemini mcp add -s user -e K=v srv npx -y foo --flag": ("srv", "npx -y foo --flag"),
+    "codex mcp add ctx --env A=b -- npx -y foo --flag": ("ctx", "npx -y foo --flag"),
+    "claude mcp add ctx npx foo": ("ctx", "npx -y foo"),
+    'claude mcp add-json gh \'{"command": "npx", "args": ["-y", "x"]}\'': ("gh", "npx -y x"),
+    'code --add-mcp \'{"name": "pw", "command": "npx", "args": ["x@1"]}\'': ("pw", "npx -y x@1"),
+    "goose://extension?cmd=npx&arg=-y&arg=%40x%2Fy&name=G": ("G", "npx -y @x/y"),
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_lines_and_links_of_other_programs_are_taken(line: str) -> None:
     _, server = one(line)
-    assert (server.name, argv(server)) == (name, started)
+    assert (server.name, argv(server)) == LINES[line]
 
 
 @pytest.mark.parametrize(

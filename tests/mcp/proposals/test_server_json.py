@@ -13,7 +13,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.proposals import FilledProposal, Proposal
 from pilothouse.types.server_keys import KeyInput
 from pilothouse.types.servers import OfficialSource, ServerInput
-from tests.support.mcp_hosting import Hosted
+from tests.support.mcp_hosting import McpHost
 
 SOURCE = OfficialSource(name="io.github.owner/server", version="1.2.3")
 
@@ -230,7 +230,7 @@ def test_texts_of_a_registry_are_one_line_with_nothing_hidden_in_it() -> None:
 
 
 @pytest.mark.case("attack:REG-03")
-async def test_what_a_registry_proposes_starts_nothing(hosted: Hosted) -> None:
+async def test_what_a_registry_proposes_starts_nothing(hosted: McpHost) -> None:
     found = only(package(environmentVariables=[{"name": "A_TOKEN", "isSecret": True, "isRequired": True}]))
     body = made(found, env__A_TOKEN="secret-value")
     assert hosted.supervisor.servers == {}

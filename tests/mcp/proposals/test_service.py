@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
-from time import monotonic
+from time import process_time
 
 import msgspec
 import pytest
@@ -21,6 +21,7 @@ from pilothouse.mcp.proposals.service import ProposalService
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.proposals import AnyText, Recognised
+from tests.support.package_indexes import indexes
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
 DESCRIPTION = {"name": "io.github.o/r", "packages": [{"registryType": "npm", "identifier": "x", "version": "1.0.0"}]}
@@ -38,13 +39,6 @@ class Known:
             raise self.problem
         found = (each for each in self.facts if (each.kind, each.name) == (kind, name))
         return next((each for each in found if version in ("", each.version)), None)
-
-
-@pytest.fixture
-def helper() -> Iterator[Helper]:
-    made = Helper()
-    yield made
-    made.close()
 
 
 def service(helper: Helper, folder: Path, *facts: PackageFacts, known: Known | None = None) -> ProposalService:
@@ -101,28 +95,35 @@ async def test_a_registry_that_cannot_be_asked_does_not_hide_the_other(helper: H
     assert (await recognised(service(helper, tmp_path, known=known), "other")).what == "PyPI could not be reached."
 
 
-async def test_real_registries_are_asked_by_their_own_clients(helper: Helper, tmp_path: Path) -> None:
+@pytest.mark.slow
+async def test_registries_are_asked_by_their_own_clients(
+    helper: Helper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tools = Tools()
     box = ProposalService(helper, PackageIndex(tmp_path / "packages", tools), Bundles(tmp_path / "bundles", tools))
-    found = await recognised(box, "@modelcontextprotocol/server-everything")
-    assert [each.kind for each in found.proposals] == ["npm"]
-    gone = await recognised(box, "@modelcontextprotocol/no-such-server-of-ours")
-    assert gone.what == "There is no package @modelcontextprotocol/no-such-server-of-ours on npm."
+    async with indexes(monkeypatch) as index:
+        index.node("@x/server-everything", "1.0.0")
+        found = await recognised(box, "@x/server-everything")
+        assert [each.kind for each in found.proposals] == ["npm"]
+        gone = await recognised(box, "@x/no-such-server-of-ours")
+    assert gone.what == "There is no package @x/no-such-server-of-ours on npm."
 
 
-@pytest.mark.parametrize(
-    ("typed", "kind", "asked"),
-    [
-        ("https://github.com/o/r", "github", "/o/r/HEAD/server.json"),
-        ("https://github.com/o/r/tree/dev/a", "github", "/o/r/dev/a/server.json"),
-        ("https://gitlab.com/g/s/r", "gitlab", "/g/s/r/-/raw/HEAD/server.json"),
-        ("https://codeberg.org/o/r", "codeberg", "/api/v1/repos/o/r/raw/server.json"),
-        ("https://bitbucket.org/o/r", "bitbucket", "/o/r/raw/HEAD/server.json"),
-    ],
-)
+REPOSITORIES = {
+    "https://github.com/o/r": ("github", "/o/r/HEAD/server.json"),
+    "https://github.com/o/r/tree/dev/a": ("github", "/o/r/dev/a/server.json"),
+    "https://gitlab.com/g/s/r": ("gitlab", "/g/s/r/-/raw/HEAD/server.json"),
+    "https://codeberg.org/o/r": ("codeberg", "/api/v1/repos/o/r/raw/server.json"),
+    "https://bitbucket.org/o/r": ("bitbucket", "/o/r/raw/HEAD/server.json"),
+}
+
+
+@pytest.mark.parametrize("typed", REPOSITORIES)
 async def test_a_repository_is_asked_for_its_description(
-    helper: Helper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, kind: str, asked: str
+    helper: Helper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
+    kind, asked = REPOSITORIES[typed]
+
     def host(request: Request) -> Answer:
         return Answer(200, json.dumps(DESCRIPTION).encode()) if request.target == asked else Answer(404)
 
@@ -181,18 +182,18 @@ async def test_a_file_host_that_leads_inside_is_not_followed(
 async def test_a_text_made_to_hold_us_up_is_one_sentence_soon(
     helper: Helper, tmp_path: Path, text: str, sentence: str
 ) -> None:
-    began = monotonic()
+    began = process_time()
     with pytest.raises(PilothouseError) as refused:
         await recognised(service(helper, tmp_path), text)
     assert sentence in refused.value.message
-    assert monotonic() - began < 20
+    assert process_time() - began < 5
 
 
 @pytest.mark.parametrize("text", ["a" * 900_000, "@" + "a-" * 300_000, "a_" * 200_000 + "=", "a/" * 300_000 + "b"])
 async def test_a_long_text_of_no_kind_is_words_soon(helper: Helper, tmp_path: Path, text: str) -> None:
-    began = monotonic()
+    began = process_time()
     assert len((await recognised(service(helper, tmp_path), text)).words) <= 400
-    assert monotonic() - began < 20
+    assert process_time() - began < 5
 
 
 async def test_half_of_a_character_is_taken_as_a_mark(helper: Helper, tmp_path: Path) -> None:

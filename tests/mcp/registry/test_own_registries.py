@@ -12,7 +12,7 @@ from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.json import JsonObject
 from pilothouse.types.registries import RegistryInput, RegistryKey
 from pilothouse.types.servers import RegistrySource
-from tests.support.registries import NOWHERE, registries
+from tests.mcp.registry.services import NOWHERE, open_registries
 from tests.support.registry_server import HTML, OfficialServer, npm, official_entry, smithery_entry
 from tests.support.tiny_http import Answer
 
@@ -22,7 +22,7 @@ INTERNAL = official_entry("com.acme/payroll", "Payroll.", packages=[npm("@acme/p
 async def test_a_registry_of_ones_own_is_searched_like_the_others_and_removed_with_its_copy(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with OfficialServer([INTERNAL]) as own, registries(home, monkeypatch) as both:
+    async with OfficialServer([INTERNAL]) as own, open_registries(home, monkeypatch) as both:
         service = both.finder.service
         added = await service.add(ME, RegistryInput(url=f"{own.url}/v0.1/servers/", name="Acme, Inc."))
         new = added.registries[-1]
@@ -52,7 +52,7 @@ async def test_a_registry_of_ones_own_is_searched_like_the_others_and_removed_wi
 async def test_an_address_that_is_no_registry_gets_a_sentence_and_is_not_kept(
     home: Path, monkeypatch: pytest.MonkeyPatch, url: str, said: str
 ) -> None:
-    async with registries(home, monkeypatch) as both:
+    async with open_registries(home, monkeypatch) as both:
         with pytest.raises(PilothouseError) as failed:
             await both.finder.service.add(ME, RegistryInput(url=url))
         assert said in str(failed.value)
@@ -64,14 +64,14 @@ async def test_an_address_that_is_no_registry_gets_a_sentence_and_is_not_kept(
 async def test_what_answers_in_another_way_is_no_registry(
     home: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer
 ) -> None:
-    async with OfficialServer() as own, registries(home, monkeypatch) as both:
+    async with OfficialServer() as own, open_registries(home, monkeypatch) as both:
         own.says(answer)
         with pytest.raises(PilothouseError, match="is no registry that can be searched"):
             await both.finder.service.add(ME, RegistryInput(url=own.url))
 
 
 async def test_a_registry_that_is_there_already_is_not_added_twice(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with OfficialServer() as own, registries(home, monkeypatch) as both:
+    async with OfficialServer() as own, open_registries(home, monkeypatch) as both:
         service = both.finder.service
         await service.add(ME, RegistryInput(url=own.url, name="One"))
         for url, name in ((own.url, "Two"), (f"{own.url}/other", "ONE"), (both.official.url, "Three")):
@@ -87,7 +87,7 @@ async def test_a_registry_that_is_there_already_is_not_added_twice(home: Path, m
 async def test_smithery_asks_for_a_key_in_words_while_the_other_registry_answers(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with registries(home, monkeypatch, [INTERNAL], [smithery_entry("@acme/payroll-too")]) as both:
+    async with open_registries(home, monkeypatch, [INTERNAL], [smithery_entry("@acme/payroll-too")]) as both:
         both.smithery.key = "sesame-open-123"
         found = await both.finder.search("payroll")
         assert [each.name for each in found.servers] == ["com.acme/payroll"]
@@ -116,7 +116,7 @@ async def test_a_key_is_never_sent_to_another_address(home: Path, monkeypatch: p
     async with (
         OfficialServer([INTERNAL]) as own,
         OfficialServer([INTERNAL]) as thief,
-        registries(home, monkeypatch) as both,
+        open_registries(home, monkeypatch) as both,
     ):
         own.key = "own-key-9876"
         new = (await both.finder.service.add(ME, RegistryInput(url=own.url, name="Acme"))).registries[-1]
@@ -136,7 +136,7 @@ async def test_a_key_is_never_sent_to_another_address(home: Path, monkeypatch: p
 
 @pytest.mark.parametrize("key", ["", "  ", "two\nlines", "schlüssel", "x" * 1_001])
 async def test_what_cannot_be_a_key_gets_a_sentence(home: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    async with registries(home, monkeypatch) as both:
+    async with open_registries(home, monkeypatch) as both:
         with pytest.raises(PilothouseError, match="This cannot be a key"):
             await both.finder.service.set_key(ME, "smithery", RegistryKey(value=key))
 
@@ -144,7 +144,7 @@ async def test_what_cannot_be_a_key_gets_a_sentence(home: Path, monkeypatch: pyt
 async def test_the_settings_file_gives_a_registry_another_address_or_none(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with OfficialServer([INTERNAL]) as mirror, registries(home, monkeypatch) as both:
+    async with OfficialServer([INTERNAL]) as mirror, open_registries(home, monkeypatch) as both:
 
         def mirrored(raw: JsonObject) -> None:
             raw["registries"] = [
@@ -164,7 +164,7 @@ async def test_the_settings_file_gives_a_registry_another_address_or_none(
 async def test_only_the_owner_changes_the_registries_and_anyone_may_search(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with OfficialServer([INTERNAL]) as own, registries(home, monkeypatch, [INTERNAL]) as both:
+    async with OfficialServer([INTERNAL]) as own, open_registries(home, monkeypatch, [INTERNAL]) as both:
         service, other = both.finder.service, "someone else"
         await service.add(ME, RegistryInput(url=own.url, name="Acme"))
         asked = len(own.requests)
@@ -186,7 +186,7 @@ async def test_only_the_owner_changes_the_registries_and_anyone_may_search(
 async def test_a_key_that_cannot_be_read_is_told_by_its_registry_alone_and_can_be_replaced(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with registries(home, monkeypatch, [INTERNAL], [smithery_entry("@acme/payroll-too")]) as both:
+    async with open_registries(home, monkeypatch, [INTERNAL], [smithery_entry("@acme/payroll-too")]) as both:
         service, both.smithery.key = both.finder.service, "sesame-open-123"
         await service.set_key(ME, "smithery", RegistryKey(value="sesame-open-123"))
         (file,) = (home / "secrets").glob("registry.smithery*")
@@ -212,7 +212,7 @@ async def test_a_key_that_cannot_be_read_is_told_by_its_registry_alone_and_can_b
 async def test_of_two_registries_that_are_added_at_the_same_moment_under_one_name_or_address_one_is_kept(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with OfficialServer() as own, registries(home, monkeypatch) as both:
+    async with OfficialServer() as own, open_registries(home, monkeypatch) as both:
         added = (RegistryInput(url=own.url, name="Acme"), RegistryInput(url=f"{own.url}/v0.1", name="Acme"))
         made = await asyncio.gather(*(both.finder.service.add(ME, each) for each in added), return_exceptions=True)
         (refused,) = [each for each in made if isinstance(each, PilothouseError)]

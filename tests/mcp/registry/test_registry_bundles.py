@@ -15,8 +15,8 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import OfficialSource
+from tests.mcp.registry.services import open_registries
 from tests.support.package_indexes import NODE_SERVER, bundle
-from tests.support.registries import registries
 from tests.support.registry_server import Json, npm, official_entry
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
@@ -59,7 +59,7 @@ async def test_the_bundle_of_a_registry_is_fetched_when_its_server_is_asked_for(
 ) -> None:
     async with serving() as files:
         entry = official_entry("com.example/tiny", packages=[mcpb(f"{files.url}/{path}.mcpb", SHA256.upper())])
-        async with registries(home, monkeypatch, [entry]) as both:
+        async with open_registries(home, monkeypatch, [entry]) as both:
             await both.finder.search("tiny")
             assert not files.requests, "a search fetches nothing"
             (offered,) = (await both.finder.service.proposals(ME, "official", "com.example/tiny")).proposals
@@ -74,7 +74,7 @@ async def test_a_bundle_beside_another_way_is_fetched_only_by_its_address(
 ) -> None:
     async with serving() as files:
         packages = [mcpb(f"{files.url}/tiny.mcpb"), npm("tiny")]
-        async with registries(home, monkeypatch, [official_entry("com.example/tiny", packages=packages)]) as both:
+        async with open_registries(home, monkeypatch, [official_entry("com.example/tiny", packages=packages)]) as both:
             first, _ = (await both.finder.service.proposals(ME, "official", "com.example/tiny")).proposals
         assert not files.requests
         assert first.problem == f"It is a bundle: add it by its address, {files.url}/tiny.mcpb#sha256={SHA256}"
@@ -92,7 +92,7 @@ async def test_a_bundle_that_is_another_one_or_gone_is_one_sentence_and_nothing_
 ) -> None:
     async with serving() as files:
         entry = official_entry("com.example/tiny", packages=[mcpb(f"{files.url}/{path}.mcpb", sha256)])
-        async with registries(home, monkeypatch, [entry]) as both:
+        async with open_registries(home, monkeypatch, [entry]) as both:
             with pytest.raises(PilothouseError) as caught:
                 await both.finder.service.proposals(ME, "official", "com.example/tiny")
     assert said in caught.value.message

@@ -10,7 +10,7 @@ import pytest
 
 from pilothouse.mcp.registry.notes import day
 from pilothouse.types import limits
-from tests.support.registries import Both, finding, registries
+from tests.mcp.registry.services import Both, open_finder, open_registries
 from tests.support.registry_server import META, Json, json_answer, npm, official_entry, smithery_entry
 from tests.support.tiny_http import Answer, Request
 from tests.support.waiting import eventually
@@ -40,7 +40,7 @@ async def problem(both: Both, registry: str = "official") -> str:
 async def test_the_first_search_asks_the_registry_and_begins_the_copy_which_is_whole_soon(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with registries(
+    async with open_registries(
         home, monkeypatch, [*many(250), official_entry("com.else/other", "About tool boxes.")]
     ) as both:
         found = await both.finder.search("tool")
@@ -62,13 +62,13 @@ async def test_the_first_search_asks_the_registry_and_begins_the_copy_which_is_w
 async def test_the_second_search_asks_nobody_and_answers_without_a_network(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with registries(home, monkeypatch, many(3), [smithery_entry("@a/tool")]) as both:
+    async with open_registries(home, monkeypatch, many(3), [smithery_entry("@a/tool")]) as both:
         await copied(both)
         asked = len(both.official.requests), len(both.smithery.requests)
         found = await both.finder.search("tool")
         assert (len(found.servers), found.notes) == (4, ())
         assert (len(both.official.requests), len(both.smithery.requests)) == asked
-    async with finding(home) as offline:
+    async with open_finder(home) as offline:
         found = await offline.search("tool")
         assert (len(found.servers), found.notes) == (4, ())
 
@@ -76,12 +76,12 @@ async def test_the_second_search_asks_nobody_and_answers_without_a_network(
 async def test_a_copy_says_of_which_day_it_is_when_its_registry_cannot_be_reached(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with registries(home, monkeypatch, many(3), [smithery_entry("@a/tool")]) as both:
+    async with open_registries(home, monkeypatch, many(3), [smithery_entry("@a/tool")]) as both:
         await copied(both)
         for name in ("official", "smithery"):
             both.finder.age(name, 3 * 24 * 3600)
         then = day(time.time() - 3 * 24 * 3600)
-    async with finding(home) as offline:
+    async with open_finder(home) as offline:
         first = await offline.search("tool")
         assert len(first.servers) == 4
         assert first.notes == (
@@ -100,7 +100,7 @@ async def test_a_copy_says_of_which_day_it_is_when_its_registry_cannot_be_reache
 
 
 async def test_what_changed_since_is_asked_for_about_once_an_hour(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with registries(home, monkeypatch, many(3)) as both:
+    async with open_registries(home, monkeypatch, many(3)) as both:
         await copied(both)
         both.finder.age(seconds=1800)
         before = len(both.official.requests)
@@ -128,7 +128,7 @@ async def test_what_changed_since_is_asked_for_about_once_an_hour(home: Path, mo
 
 async def test_a_copy_that_was_broken_off_goes_on_where_it_stopped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "REGISTRY_REST", 0.0)
-    async with registries(home, monkeypatch, many(250)) as both:
+    async with open_registries(home, monkeypatch, many(250)) as both:
 
         def breaks(request: Request) -> Answer | None:
             return Answer(500, b"no") if "cursor=200" in request.target else None
@@ -146,7 +146,7 @@ async def test_a_copy_that_was_broken_off_goes_on_where_it_stopped(home: Path, m
 async def test_what_a_registry_dropped_without_a_word_is_gone_after_a_look_at_all_of_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with registries(home, monkeypatch, many(3)) as both:
+    async with open_registries(home, monkeypatch, many(3)) as both:
         await copied(both)
         both.official.entries.pop()
         both.finder.age()
@@ -160,10 +160,10 @@ async def test_what_a_registry_dropped_without_a_word_is_gone_after_a_look_at_al
 
 
 async def test_a_broken_copy_is_thrown_away_and_made_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with registries(home, monkeypatch, many(3)) as both:
+    async with open_registries(home, monkeypatch, many(3)) as both:
         await copied(both)
     (home / "cache" / "registries.sqlite").write_bytes(b"not a database at all" * 500)
-    async with registries(home, monkeypatch, many(2)) as both:
+    async with open_registries(home, monkeypatch, many(2)) as both:
         await copied(both)
         assert len(await both.finder.names("tool")) == 2
 
@@ -171,20 +171,42 @@ async def test_a_broken_copy_is_thrown_away_and_made_anew(home: Path, monkeypatc
 async def test_a_copy_of_another_version_or_another_address_is_made_anew(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with registries(home, monkeypatch, many(3)) as both:
+    async with open_registries(home, monkeypatch, many(3)) as both:
         await copied(both)
         both.finder.copy.work(lambda file: file.execute("PRAGMA user_version = 99"))
-    async with registries(home, monkeypatch, many(2)) as both:
+    async with open_registries(home, monkeypatch, many(2)) as both:
         await copied(both)
         assert len(await both.finder.names("tool")) == 2
-    async with registries(home, monkeypatch, many(1)) as both:
+    async with open_registries(home, monkeypatch, many(1)) as both:
         # The servers before were at another port.
         await copied(both)
         assert len(await both.finder.names("tool")) == 1
 
 
+async def test_what_comes_late_from_an_address_that_a_registry_has_left_is_dropped(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_registries(home, monkeypatch, many(3)) as both:
+        await copied(both)
+        copy, left, now = both.finder.copy, "https://left.example", "https://now.example"
+        entries = [
+            kept.entry for number in range(3) if (kept := copy.find("official", f"com.example/tool-{number:05}"))
+        ]
+        assert copy.state("moving", left).servers == 0
+        assert copy.keep("moving", entries, url=left) == 3
+        assert copy.state("moving", now).servers == 0
+        assert copy.keep("moving", entries, url=left, asked="tool", changes={"copied_at": 1.0}) == 0
+        copy.note("moving", url=left, copied_at=1.0, problem="It is down.")
+        state = copy.state("moving", now)
+        assert (state.servers, state.copied_at, state.problem) == (0, 0.0, "")
+        assert copy.was_asked("moving", "tool") == 0.0
+        assert copy.keep("moving", entries, url=now) == 3
+        copy.drop_unseen("moving", time.time() + 60, url=left)
+        assert copy.state("moving", now).servers == 3
+
+
 async def test_nothing_is_asked_of_anyone_before_someone_searches(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with registries(home, monkeypatch, many(3)) as both:
+    async with open_registries(home, monkeypatch, many(3)) as both:
         views = (await both.finder.service.list("me")).registries
         assert [(each.id, each.servers, each.copied_at) for each in views] == [
             ("official", 0, None),
@@ -197,7 +219,7 @@ async def test_nothing_is_asked_of_anyone_before_someone_searches(home: Path, mo
 async def test_an_older_version_of_a_server_is_left_out(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = official_entry("com.example/tool", version="1.0.0", meta={"isLatest": False}, packages=[npm("old")])
     new = official_entry("com.example/tool", version="2.0.0", packages=[npm("new", "2.0.0")])
-    async with registries(home, monkeypatch, [new, old]) as both:
+    async with open_registries(home, monkeypatch, [new, old]) as both:
         (found,) = (await both.finder.search("tool")).servers
         assert (found.version, found.runs) == ("2.0.0", ("npm new 2.0.0",))
 
@@ -205,7 +227,7 @@ async def test_an_older_version_of_a_server_is_left_out(home: Path, monkeypatch:
 async def test_what_two_searches_ask_for_at_the_same_time_is_asked_once(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with registries(home, monkeypatch, smithery=[smithery_entry("@a/tool")]) as both:
+    async with open_registries(home, monkeypatch, smithery=[smithery_entry("@a/tool")]) as both:
         both.smithery.until = asyncio.Event()
         searches = [asyncio.create_task(both.finder.names("tool", "smithery")) for _ in range(5)]
         await both.smithery.asked.wait()
@@ -220,6 +242,6 @@ async def test_entries_that_are_none_are_passed_over(home: Path, monkeypatch: py
         {"server": {"name": "a/tool", "packages": "npm", "remotes": {"url": 1}}, "_meta": 5},
         {"server": {"name": "b/tool", "packages": [None, {"registryType": 1}], "version": {}}, "_meta": {META: []}},
     ]  # fmt: skip
-    async with registries(home, monkeypatch) as both:
+    async with open_registries(home, monkeypatch) as both:
         both.official.says(json_answer({"servers": odd, "metadata": None}))
         assert sorted(await both.finder.names("tool", "official")) == ["a/tool", "b/tool"]

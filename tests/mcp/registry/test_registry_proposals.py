@@ -9,7 +9,7 @@ import pytest
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.servers import OfficialSource, SmitherySource
-from tests.support.registries import finding, registries
+from tests.mcp.registry.services import open_finder, open_registries
 from tests.support.registry_server import json_answer, npm, official_entry, remote, smithery_details, smithery_entry
 
 NOTES = official_entry(
@@ -33,7 +33,7 @@ KEY = {"type": "object", "properties": {"exaApiKey": {"type": "string", "title":
 async def test_an_official_server_gives_its_packages_and_addresses_with_what_is_to_be_filled_in(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with registries(home, monkeypatch, [NOTES]) as both:
+    async with open_registries(home, monkeypatch, [NOTES]) as both:
         await both.finder.search("notes")
         offered = await both.finder.service.proposals(ME, "official", "com.example/notes")
         assert offered.what == "com.example/notes 1.2.3, from the official registry."
@@ -48,7 +48,7 @@ async def test_an_official_server_gives_its_packages_and_addresses_with_what_is_
 async def test_where_the_copy_is_old_the_registry_is_asked_and_without_it_the_copy_counts(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with registries(home, monkeypatch, [NOTES]) as both:
+    async with open_registries(home, monkeypatch, [NOTES]) as both:
         await both.finder.search("notes")
         await both.finder.copied()
         both.finder.age()
@@ -56,7 +56,7 @@ async def test_where_the_copy_is_old_the_registry_is_asked_and_without_it_the_co
         offered = await both.finder.service.proposals(ME, "official", "com.example/notes")
         assert [each.runs for each in offered.proposals] == ["npm n 2.0.0"]
         both.finder.age()
-    async with finding(home) as offline:
+    async with open_finder(home) as offline:
         offered = await offline.service.proposals(ME, "official", "com.example/notes")
         assert [each.runs for each in offered.proposals] == ["npm n 2.0.0"]
         assert offered.what.startswith("com.example/notes 2.0.0, from the official registry as of ")
@@ -67,7 +67,7 @@ async def test_where_the_copy_is_old_the_registry_is_asked_and_without_it_the_co
 async def test_a_smithery_server_opens_to_its_connections_and_settings(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with registries(home, monkeypatch, smithery=[EXA]) as both:
+    async with open_registries(home, monkeypatch, smithery=[EXA]) as both:
         both.smithery.details["@exa/search"] = smithery_details(
             EXA, schema=KEY, tools=[{"name": "search"}, {"name": "get\n"}]
         )
@@ -85,7 +85,7 @@ async def test_a_smithery_server_opens_to_its_connections_and_settings(
 
 
 async def test_smithery_wants_a_key_for_details_and_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with registries(home, monkeypatch, smithery=[EXA]) as both:
+    async with open_registries(home, monkeypatch, smithery=[EXA]) as both:
         await both.finder.search("exa", "smithery")
         both.smithery.key = "sesame"
         with pytest.raises(PilothouseError, match="Smithery wants a key before it answers") as failed:
@@ -98,7 +98,7 @@ async def test_smithery_wants_a_key_for_details_and_says_so(home: Path, monkeypa
 async def test_a_name_that_no_registry_has_gets_a_sentence(
     home: Path, monkeypatch: pytest.MonkeyPatch, registry: str
 ) -> None:
-    async with registries(home, monkeypatch) as both:
+    async with open_registries(home, monkeypatch) as both:
         with pytest.raises(PilothouseError, match=r"has no server “com[.]example/nothing”"):
             await both.finder.service.proposals(ME, registry, "com.example/nothing")
         with pytest.raises(PilothouseError, match="There is no registry “elsewhere”"):
@@ -110,7 +110,7 @@ async def test_what_is_deprecated_warns_and_what_is_deleted_cannot_be_added(
 ) -> None:
     old = official_entry("com.a/old", status="deprecated", packages=[npm("old")])
     bad = official_entry("com.a/bad", status="deleted", meta={"statusMessage": "Malware."}, packages=[npm("bad")])
-    async with registries(home, monkeypatch, [old, bad]) as both:
+    async with open_registries(home, monkeypatch, [old, bad]) as both:
         (first,) = (await both.finder.service.proposals(ME, "official", "com.a/old")).proposals
         assert first.server is not None
         assert "The official registry says that it is not to be used any more." in first.warnings
@@ -119,7 +119,7 @@ async def test_what_is_deprecated_warns_and_what_is_deleted_cannot_be_added(
 
 
 async def test_an_answer_about_another_server_is_not_taken(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with registries(home, monkeypatch, [NOTES]) as both:
+    async with open_registries(home, monkeypatch, [NOTES]) as both:
         other = official_entry("com.evil/notes", packages=[npm("evil")])
         both.official.answering = lambda request: (
             None if "latest" not in request.target.partition("?")[0] else json_answer(other)

@@ -10,15 +10,15 @@ from pilothouse.types import limits
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.ports import ToolOutput
 from tests.mcp.conftest import Scripted
-from tests.support.mcp_hosting import Hosted, failure, text
+from tests.support.mcp_hosting import McpHost, failure, text
 from tests.support.waiting import eventually
 
 
-async def pid(hosted: Hosted, name: str) -> str:
+async def pid(hosted: McpHost, name: str) -> str:
     return text(await hosted.call_when_known(f"{name}.pid"))
 
 
-async def added(hosted: Hosted, scripted: Scripted, *names: str) -> dict[str, str]:
+async def added(hosted: McpHost, scripted: Scripted, *names: str) -> dict[str, str]:
     """Add servers, call each once, and return their processes."""
     for name in names:
         await hosted.add(scripted(name=name))
@@ -27,7 +27,7 @@ async def added(hosted: Hosted, scripted: Scripted, *names: str) -> dict[str, st
 
 @pytest.mark.case("CON-31")
 async def test_a_server_that_was_called_is_never_stopped_for_another_and_the_other_names_it(
-    hosted: Hosted, scripted: Scripted
+    hosted: McpHost, scripted: Scripted
 ) -> None:
     await hosted.add(scripted(name="three"))
     await hosted.call_when_known("three.echo", {"text": "x"})
@@ -54,7 +54,7 @@ async def test_a_server_that_was_called_is_never_stopped_for_another_and_the_oth
 
 
 @pytest.mark.case("CON-31")
-async def test_a_place_that_becomes_free_is_had_at_the_next_call(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_place_that_becomes_free_is_had_at_the_next_call(hosted: McpHost, scripted: Scripted) -> None:
     hosted.most = 1
     await added(hosted, scripted, "one")
     two = await hosted.add(scripted(name="two"))
@@ -68,7 +68,7 @@ async def test_a_place_that_becomes_free_is_had_at_the_next_call(hosted: Hosted,
 
 
 @pytest.mark.case("CON-31")
-async def test_a_server_that_is_started_anew_waits_for_its_own_place(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_server_that_is_started_anew_waits_for_its_own_place(hosted: McpHost, scripted: Scripted) -> None:
     hosted.most = 1
     before = await added(hosted, scripted, "one")
     view = await hosted.view("one")
@@ -78,7 +78,7 @@ async def test_a_server_that_is_started_anew_waits_for_its_own_place(hosted: Hos
 
 
 @pytest.mark.case("CON-31")
-async def test_a_server_that_is_always_on_starts_when_there_is_room(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_server_that_is_always_on_starts_when_there_is_room(hosted: McpHost, scripted: Scripted) -> None:
     hosted.most = 1
     await added(hosted, scripted, "one")
     await hosted.add(scripted(name="always", always_on=True))
@@ -92,7 +92,7 @@ async def test_a_server_that_is_always_on_starts_when_there_is_room(hosted: Host
 
 @pytest.mark.case("CON-31")
 @pytest.mark.slow
-async def test_servers_that_nobody_called_make_room_for_each_other(hosted: Hosted, scripted: Scripted) -> None:
+async def test_servers_that_nobody_called_make_room_for_each_other(hosted: McpHost, scripted: Scripted) -> None:
     """Eight servers are new at once: each is started for its tools, and stopped for the next."""
     hosted.most = 2
     names = [f"s{number}" for number in range(8)]
@@ -111,7 +111,7 @@ async def test_servers_that_nobody_called_make_room_for_each_other(hosted: Hoste
 
 @pytest.mark.case("CON-31")
 async def test_a_server_that_nobody_called_for_its_idle_time_is_stopped_for_another(
-    hosted: Hosted, scripted: Scripted
+    hosted: McpHost, scripted: Scripted
 ) -> None:
     hosted.most = 1
     await added(hosted, scripted, "one")
@@ -124,7 +124,7 @@ async def test_a_server_that_nobody_called_for_its_idle_time_is_stopped_for_anot
 
 
 @pytest.mark.case("CON-31")
-async def test_where_all_are_at_work_nobody_is_named(hosted: Hosted, scripted: Scripted) -> None:
+async def test_where_all_are_at_work_nobody_is_named(hosted: McpHost, scripted: Scripted) -> None:
     await added(hosted, scripted, "one", "two")
     hosted.server("two").connection("c1").rest()
     await hosted.until("two", "idle")

@@ -18,9 +18,9 @@ from pilothouse.types.server_keys import KeyInput
 from pilothouse.types.servers import ServerInput
 from pilothouse.types.terminals import TerminalSettings
 from tests.mcp.conftest import Scripted
-from tests.support.mcp_gateway import Streamable, serving
-from tests.support.mcp_hosting import Hosted, hosting
-from tests.support.tiny_http import Answer, Request
+from tests.support.mcp_gateway import Streamable
+from tests.support.mcp_hosting import McpHost, open_mcp_host
+from tests.support.tiny_http import Answer, Request, TinyHttp
 from tests.support.waiting import eventually
 
 KEY = "a-key-that-was-only-typed"
@@ -42,7 +42,7 @@ def children() -> set[int]:
     return {each.pid for each in psutil.Process().children(recursive=True)}
 
 
-async def agreed(hosted: Hosted, body: ServerInput) -> ServerChecked:
+async def agreed(hosted: McpHost, body: ServerInput) -> ServerChecked:
     """Check a local server as a person does: agree to what is shown."""
     asked = await hosted.admin.check(ME, ServerCheck(server=body))
     assert asked.consent is not None
@@ -50,7 +50,7 @@ async def agreed(hosted: Hosted, body: ServerInput) -> ServerChecked:
 
 
 async def test_a_check_shows_the_consent_first_then_the_tools_and_leaves_nothing(
-    home: Path, hosted: Hosted, scripted: Scripted, tmp_path: Path
+    home: Path, hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     before, running = tree(home), children()
     record = tmp_path / "record"
@@ -73,7 +73,7 @@ async def test_a_check_shows_the_consent_first_then_the_tools_and_leaves_nothing
 
 @pytest.mark.case("AUT-10")
 async def test_what_a_checked_server_lacks_becomes_a_field_and_the_key_needs_no_second_consent(
-    home: Path, hosted: Hosted, scripted: Scripted
+    home: Path, hosted: McpHost, scripted: Scripted
 ) -> None:
     before = tree(home)
     body = scripted("--wants", "GITHUB_TOKEN", name="GitHub")
@@ -97,7 +97,7 @@ async def test_what_a_checked_server_lacks_becomes_a_field_and_the_key_needs_no_
 
 @pytest.mark.case("AUT-10")
 async def test_a_key_that_a_kept_server_asked_for_needs_no_second_consent_to_be_checked_and_any_other_does(
-    home: Path, hosted: Hosted, scripted: Scripted
+    home: Path, hosted: McpHost, scripted: Scripted
 ) -> None:
     line = ("--wants", "GITHUB_TOKEN")
     view = await hosted.add(scripted(*line, name="GitHub"))
@@ -115,7 +115,7 @@ async def test_a_key_that_a_kept_server_asked_for_needs_no_second_consent_to_be_
     assert (await checked("--spawn", GITHUB_TOKEN=KEY)).consent is not None, "it is another command"
 
 
-async def test_the_way_back_from_a_check_names_no_server_that_is_not_kept(hosted: Hosted, tmp_path: Path) -> None:
+async def test_the_way_back_from_a_check_names_no_server_that_is_not_kept(hosted: McpHost, tmp_path: Path) -> None:
     open_to_all = tmp_path / "my key"
     open_to_all.write_text(KEY)
     open_to_all.chmod(0o644)
@@ -133,7 +133,7 @@ async def test_the_way_back_from_a_check_names_no_server_that_is_not_kept(hosted
         assert (checked.ok, checked.fix) == (False, fix)
 
 
-async def test_a_consent_to_one_command_starts_no_other(hosted: Hosted, scripted: Scripted, tmp_path: Path) -> None:
+async def test_a_consent_to_one_command_starts_no_other(hosted: McpHost, scripted: Scripted, tmp_path: Path) -> None:
     asked = await hosted.admin.check(ME, ServerCheck(server=scripted()))
     assert asked.consent is not None
     record = tmp_path / "record"
@@ -146,6 +146,7 @@ async def test_a_consent_to_one_command_starts_no_other(hosted: Hosted, scripted
         await hosted.admin.check("guest", ServerCheck(server=scripted(), fingerprint=asked.consent.fingerprint))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["cancelled", "timeout", "ends", "closed"])
 async def test_a_check_that_comes_to_nothing_leaves_nothing(
     home: Path, scripted: Scripted, quick: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
@@ -155,7 +156,7 @@ async def test_a_check_that_comes_to_nothing_leaves_nothing(
     body = scripted(*options, "--spawn", "--say", "I am here", keys={"env:A_TOKEN": KeyInput(value=KEY)})
     if how == "timeout":
         monkeypatch.setattr(limits, "TRY_TIMEOUT", 1.0)
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         before, running = tree(home), children()
         asked = await hosted.admin.check(ME, ServerCheck(server=body))
         assert asked.consent is not None
@@ -180,8 +181,8 @@ async def is_started(before: set[int]) -> bool:
     return len(children() - before) > 1
 
 
-async def test_kept_keys_are_used_by_a_check_of_the_same_server_only_at_their_address(hosted: Hosted) -> None:
-    async with serving(Streamable()) as mine, serving(Streamable()) as other:
+async def test_kept_keys_are_used_by_a_check_of_the_same_server_only_at_their_address(hosted: McpHost) -> None:
+    async with TinyHttp(Streamable()) as mine, TinyHttp(Streamable()) as other:
         view = await hosted.add(ServerInput(name="Far", url=f"{mine.url}/mcp", token="kept-for-mine"))
 
         def typed(url: str) -> ServerInput:
@@ -197,7 +198,7 @@ async def test_kept_keys_are_used_by_a_check_of_the_same_server_only_at_their_ad
         assert all("authorization" not in request.headers for request in other.requests)
 
 
-async def test_a_check_does_not_disturb_the_server_that_runs(home: Path, hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_check_does_not_disturb_the_server_that_runs(home: Path, hosted: McpHost, scripted: Scripted) -> None:
     view = await hosted.add(scripted(env={"A_TOKEN": "kept"}))
     await hosted.tools_when_known("scripted.env")
     running = await hosted.until("Scripted", "connected")
@@ -213,11 +214,11 @@ async def test_a_check_does_not_disturb_the_server_that_runs(home: Path, hosted:
     assert json.loads(getattr(env, "text", "{}"))["A_TOKEN"] == "kept"
 
 
-async def test_a_check_says_that_a_server_wants_a_key_or_cannot_be_started(hosted: Hosted) -> None:
+async def test_a_check_says_that_a_server_wants_a_key_or_cannot_be_started(hosted: McpHost) -> None:
     def closed(request: Request) -> Answer:
         return Answer(401, b"")
 
-    async with serving(closed) as server:
+    async with TinyHttp(closed) as server:
         checked = await hosted.admin.check(ME, ServerCheck(server=ServerInput(url=f"{server.url}/mcp")))
     assert (checked.ok, checked.message) == (False, "Authentication failed. Check your API key.")
     assert [(key.label, key.source) for key in checked.keys] == [("Token", "missing")]
@@ -229,9 +230,9 @@ async def test_a_check_says_that_a_server_wants_a_key_or_cannot_be_started(hoste
 
 
 async def test_many_checks_wait_for_each_other(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with serving(Streamable()) as server:
+    async with TinyHttp(Streamable()) as server:
         body = ServerCheck(server=ServerInput(url=f"{server.url}/mcp"))
         outcomes = await asyncio.gather(*(hosted.admin.check(ME, body) for _ in range(12)))
     assert all(each.ok for each in outcomes)
@@ -240,7 +241,7 @@ async def test_many_checks_wait_for_each_other(
 @pytest.mark.slow
 async def test_a_sandboxed_check_leaves_no_folder(home: Path, scripted: Scripted, quick: None) -> None:
     sandbox = Sandbox(home, TerminalSettings)
-    async with hosting(home, sandbox=sandbox) as hosted:
+    async with open_mcp_host(home, sandbox=sandbox) as hosted:
         before = tree(home)
         checked = await agreed(hosted, scripted("--spawn", sandbox=True))
         assert checked.ok, checked.message

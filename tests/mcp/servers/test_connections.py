@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import ServerEntry, ServerInput
 from tests.mcp.conftest import Scripted
 from tests.support.mcp_gateway import Socket
-from tests.support.mcp_hosting import Hosted, failure, hosting, text
+from tests.support.mcp_hosting import McpHost, failure, open_mcp_host, text
 from tests.support.waiting import eventually
 
 LOCAL: JsonObject = {
@@ -40,7 +40,7 @@ REMOTE: JsonObject = {
 ROOTS = '{"jsonrpc":"2.0","id":"r","method":"roots/list"}'
 
 
-async def states(hosted: Hosted, name: str) -> list[str]:
+async def states(hosted: McpHost, name: str) -> list[str]:
     """Return the states that a server went through."""
     status = (await hosted.admin.status(ME)).servers
     return [change.state for each in status if each.server == name for change in each.history]
@@ -58,7 +58,7 @@ def test_the_times_and_numbers_are_those_that_were_promised() -> None:
 @pytest.mark.case("CON-08", "CON-14", "CON-17")
 @pytest.mark.slow
 async def test_each_try_waits_as_long_as_its_turn_says_give_or_take_a_quarter(
-    hosted: Hosted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "REMOTE_BACKOFF", (0.01, 0.02, 0.04, 0.4))
     spans: list[tuple[float, float]] = []
@@ -81,7 +81,7 @@ async def test_each_try_waits_as_long_as_its_turn_says_give_or_take_a_quarter(
 @pytest.mark.case("CON-15", "CON-28")
 @pytest.mark.slow
 async def test_a_server_that_was_healthy_for_long_has_all_its_tries_again(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "HEALTHY_AFTER", 0.0)
     await hosted.add(scripted())
@@ -94,7 +94,7 @@ async def test_a_server_that_was_healthy_for_long_has_all_its_tries_again(
 
 @pytest.mark.case("CON-28", "CON-32")
 @pytest.mark.slow
-async def test_a_retry_by_hand_gives_all_tries_again(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_retry_by_hand_gives_all_tries_again(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted())
     await hosted.until("Scripted", "connected")
     for _ in range(len(limits.LOCAL_BACKOFF) + 1):
@@ -110,11 +110,11 @@ async def test_a_retry_by_hand_gives_all_tries_again(hosted: Hosted, scripted: S
 @pytest.mark.case("CON-03", "CON-25", "F-03")
 @pytest.mark.slow
 async def test_at_the_start_a_server_that_never_answers_keeps_no_other_waiting(home: Path, scripted: Scripted) -> None:
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         for name, options in (("Dead", ("--start", "silent")), ("Quick", ())):
             view = await hosted.add(scripted(*options, name=name), agree=False)
             hosted.supervisor.parts.consents().give(view.id, look(hosted.server(name).entry))
-    async with hosting(home, begin=True) as again:
+    async with open_mcp_host(home, begin=True) as again:
         await again.until("Quick", "connected")
         assert (await again.view("Dead")).label == "Connecting..."
 
@@ -124,7 +124,7 @@ async def test_at_the_start_a_server_that_never_answers_keeps_no_other_waiting(h
 async def test_what_goes_wrong_while_starting_is_logged_and_stops_nothing_else(
     home: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         await hosted.add(scripted(always_on=True))
         await hosted.add(scripted(name="Odd"), agree=False)
         await hosted.until("Scripted", "connected")
@@ -139,7 +139,7 @@ async def test_what_goes_wrong_while_starting_is_logged_and_stops_nothing_else(
         return looked(consents, entry, known, pin)
 
     monkeypatch.setattr(Consents, "look", breaks)
-    async with hosting(home, begin=True) as again:
+    async with open_mcp_host(home, begin=True) as again:
         await again.until("Scripted", "connected")
     told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert told == ["what an earlier run left behind could not be looked at", "server Odd could not be looked at"]
@@ -147,7 +147,7 @@ async def test_what_goes_wrong_while_starting_is_logged_and_stops_nothing_else(
 
 @pytest.mark.case("CON-04", "CON-22", "CON-23")
 async def test_what_nobody_thought_of_at_one_server_is_logged_told_and_leaves_the_others_alone(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    hosted: McpHost, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def breaks(entry: ServerEntry, sources: KeySources, lacks: Sequence[Lack]) -> Values:
         if entry.name == "Odd":
@@ -165,7 +165,7 @@ async def test_what_nobody_thought_of_at_one_server_is_logged_told_and_leaves_th
 
 @pytest.mark.case("PROTO-07")
 async def test_a_server_is_told_its_folders_by_their_addresses(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     record = tmp_path / "record"
     roots = ("~/project", "/srv/data", "file:///srv/more")
@@ -185,20 +185,20 @@ async def test_a_server_is_told_its_folders_by_their_addresses(
 
 @pytest.mark.case("CON-25", "SRV-17")
 async def test_a_server_that_is_always_on_is_started_with_the_program(
-    home: Path, hosted: Hosted, scripted: Scripted
+    home: Path, hosted: McpHost, scripted: Scripted
 ) -> None:
     await hosted.add(scripted(always_on=True))
     await hosted.add(scripted(name="Lazy"))
     for name in ("Scripted", "Lazy"):
         await hosted.until(name, "connected")
     await hosted.supervisor.close()
-    async with hosting(home, begin=True) as again:
+    async with open_mcp_host(home, begin=True) as again:
         await again.until("Scripted", "connected")
         assert (await again.view("Lazy")).state == "idle"
 
 
 @pytest.mark.case("CON-26")
-async def test_each_call_is_noted_as_the_last_use(hosted: Hosted, scripted: Scripted) -> None:
+async def test_each_call_is_noted_as_the_last_use(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted())
     await hosted.until("Scripted", "connected")
     assert (await hosted.view("Scripted")).last_used_at is None
@@ -212,21 +212,21 @@ async def test_each_call_is_noted_as_the_last_use(hosted: Hosted, scripted: Scri
 @pytest.mark.case("CON-27")
 @pytest.mark.slow
 async def test_a_server_may_have_its_own_time_without_a_call(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, often_checked: None
 ) -> None:
-    # A new time counts from the next health check on.
-    monkeypatch.setattr(limits, "HEALTH_EVERY", 0.05)
     for name in ("Brief", "Usual"):
         await hosted.add(scripted(name=name))
         await hosted.until(name, "connected")
     pid = text(await hosted.call("brief.pid"))
 
-    def shorter(entries: list[JsonObject]) -> None:
-        entries[0]["config"]["idle_stop"] = 0.3
+    def stays(seconds: float) -> Callable[[list[JsonObject]], None]:
+        return lambda entries: entries[0]["config"].update(idle_stop=seconds)
 
-    await hosted.file.change(shorter)
+    await hosted.file.change(stays(600))
     # What changes how long it stays does not end it.
     assert text(await hosted.call("brief.pid")) == pid
+    # A new time counts from the next health check on.
+    await hosted.file.change(stays(0.3))
     await hosted.until("Brief", "idle")
     assert (await hosted.view("Usual")).state == "connected"
 
@@ -250,7 +250,7 @@ async def test_a_server_may_have_its_own_time_without_a_call(
     ],
 )
 async def test_whatever_changes_what_is_started_or_reached_makes_another_server_of_it(
-    hosted: Hosted, entry: JsonObject, change: JsonObject
+    hosted: McpHost, entry: JsonObject, change: JsonObject
 ) -> None:
     before = await kept(hosted, entry)
     assert await kept(hosted, {**entry, **change}) is not before
@@ -268,13 +268,13 @@ async def test_whatever_changes_what_is_started_or_reached_makes_another_server_
         {"note": "mine"},
     ],
 )
-async def test_what_changes_neither_leaves_it_alone(hosted: Hosted, change: JsonObject) -> None:
+async def test_what_changes_neither_leaves_it_alone(hosted: McpHost, change: JsonObject) -> None:
     before = await kept(hosted, LOCAL)
     assert await kept(hosted, {**LOCAL, **change}) is before
     assert before.current
 
 
-async def kept(hosted: Hosted, entry: JsonObject) -> Any:
+async def kept(hosted: McpHost, entry: JsonObject) -> Any:
     """Put an entry into the file as the only one, and return the server that it is."""
 
     def only(entries: list[JsonObject]) -> None:

@@ -12,6 +12,9 @@ import msgspec
 import pytest
 import pytest_asyncio
 
+from pilothouse.mcp.packages.index import PackageIndex
+from pilothouse.mcp.packages.locks import Lock
+from pilothouse.mcp.packages.pins import Pin, Wanted
 from pilothouse.mcp.servers import importing
 from pilothouse.mcp.servers.entries import parse_entry
 from pilothouse.mcp.servers.exporting import command_line, exported
@@ -25,8 +28,7 @@ from pilothouse.types.server_keys import KeyInput
 from pilothouse.types.server_sharing import OtherProgram, Snippet
 from pilothouse.types.servers import ImportRequest, Package, ServerEntry, ServerInput
 from tests.mcp.servers.test_imported_servers import sources
-from tests.support.mcp_hosting import Hosted, hosting
-from tests.support.package_indexes import indexes
+from tests.support.mcp_hosting import McpHost, open_mcp_host
 
 PROGRAMS: tuple[OtherProgram, ...] = get_args(OtherProgram)
 TOKEN, PIN, OTHER = "tok-0123456789-abcdefgh", "pin-9876543210-zyxwvuts", "oth-1122334455-qwertzui"
@@ -51,16 +53,20 @@ REMOTE = ServerInput(
 
 
 @pytest_asyncio.fixture
-async def hosted(home: Path, quick: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hosted]:
-    """The servers of a fresh data folder, with an index that has their packages."""
-    async with indexes(monkeypatch) as index:
-        index.node("@x/files", "1.2.3")
-        index.python("mcp-server-time", "1.0.0")
-        async with hosting(home) as opened:
-            yield opened
+async def hosted(home: Path, quick: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[McpHost]:
+    """The servers of a fresh data folder, whose packages are there; none of them is started."""
+    monkeypatch.setattr(PackageIndex, "_resolved", resolved)
+    async with open_mcp_host(home) as opened:
+        yield opened
 
 
-def facts(entry: ServerEntry, hosted: Hosted) -> JsonObject:
+async def resolved(_index: PackageIndex, wanted: Wanted) -> Lock:
+    """Return a lock of a package, without npm and uv, which would take a second each time."""
+    pin = Pin(kind=wanted.kind, name=wanted.name, version=wanted.version or "1.0.0", digest="d", program="files")
+    return Lock(pin, "{}")
+
+
+def facts(entry: ServerEntry, hosted: McpHost) -> JsonObject:
     """Return all that a start or a connection would be made of, secrets filled in."""
     values = values_of(entry, sources(hosted))
     return {
@@ -81,10 +87,11 @@ def answers(snippet: Snippet) -> dict[str, str | None]:
     return {each.id: known[each.id.partition(":")[2]] for each in asked}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("given", [LOCAL, REMOTE], ids=["local", "remote"])
 async def test_what_is_exported_is_imported_as_the_same_server_and_holds_no_secret(
-    hosted: Hosted, program: OtherProgram, given: ServerInput
+    hosted: McpHost, program: OtherProgram, given: ServerInput
 ) -> None:
     view = await hosted.add(given, agree=False)
     before = facts(hosted.server(view.id).entry, hosted)
@@ -103,7 +110,7 @@ async def test_what_is_exported_is_imported_as_the_same_server_and_holds_no_secr
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-async def test_a_server_without_keys_needs_nothing_to_be_filled_in(hosted: Hosted, program: OtherProgram) -> None:
+async def test_a_server_without_keys_needs_nothing_to_be_filled_in(hosted: McpHost, program: OtherProgram) -> None:
     view = await hosted.add(ServerInput(name="Time", command="uvx", args=("mcp-server-time",)), agree=False)
     snippet = await hosted.other_programs.export(ME, view.id, program)
     assert [note for note in snippet.notes if "Import from JSON" not in note] == []
@@ -114,7 +121,7 @@ async def test_a_server_without_keys_needs_nothing_to_be_filled_in(hosted: Hoste
     assert bool(snippet.path) == (program != "cherry-studio")
 
 
-async def test_each_program_gets_its_own_form(hosted: Hosted) -> None:
+async def test_each_program_gets_its_own_form(hosted: McpHost) -> None:
     local = (await hosted.add(LOCAL, agree=False)).id
     remote = (await hosted.add(REMOTE, agree=False)).id
 
@@ -174,7 +181,7 @@ def test_what_another_program_cannot_do_is_said() -> None:
         exported(bundle, "cursor")
 
 
-async def test_keys_that_are_read_from_elsewhere_are_places_to_fill_in(hosted: Hosted, tmp_path: Path) -> None:
+async def test_keys_that_are_read_from_elsewhere_are_places_to_fill_in(hosted: McpHost, tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text(TOKEN)
     body = ServerInput(name="It", command="x", keys={"env:A_KEY": KeyInput(file=str(file))})
@@ -194,7 +201,7 @@ def test_hostile_names_stay_text_in_a_snippet(program: OtherProgram) -> None:
     assert (found.body.command, found.body.args) == ("x", (name,))
 
 
-async def test_a_key_that_was_written_into_the_file_by_hand_is_not_exported(hosted: Hosted) -> None:
+async def test_a_key_that_was_written_into_the_file_by_hand_is_not_exported(hosted: McpHost) -> None:
     key = "sk-proj-0123456789abcdefghij"
     raw = {
         "id": "a",
@@ -208,14 +215,13 @@ async def test_a_key_that_was_written_into_the_file_by_hand_is_not_exported(host
     assert "YOUR_" in snippet.text
 
 
+LOUD = "uvx --with extra --from tools-of-mine serve --loud"
+
+
 @pytest.mark.parametrize(
     ("line", "version", "command"),
     [
-        (
-            "uvx --with extra --from tools-of-mine serve --loud",
-            "",
-            "uvx --with extra --from tools-of-mine serve --loud",
-        ),
+        (LOUD, "", LOUD),
         ("uvx --from tools-of-mine[cli]==1.0 serve", "1.1", "uvx --from tools-of-mine[cli]==1.1 serve"),
         ("npx -y --package=@x/files@1.2.3 serve a", "", "npx -y --package=@x/files@1.2.3 serve a"),
         ("npx -y @x/files@1.2.3 a", "1.3.0", "npx -y @x/files@1.3.0 a"),

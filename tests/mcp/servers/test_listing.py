@@ -12,8 +12,9 @@ from pilothouse.types import limits
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.servers import ServerInput
 from tests.mcp.conftest import Scripted
-from tests.support.mcp_gateway import Brain, Streamable, serving
-from tests.support.mcp_hosting import Hosted
+from tests.support.mcp_gateway import Brain, Streamable
+from tests.support.mcp_hosting import McpHost
+from tests.support.tiny_http import TinyHttp
 from tests.support.waiting import eventually
 
 
@@ -35,15 +36,15 @@ def tools(first: int, last: int) -> list[dict[str, Any]]:
     return [{"name": f"tool_{number}", "inputSchema": {}} for number in range(first, last)]
 
 
-async def log(hosted: Hosted, name: str) -> list[str]:
+async def log(hosted: McpHost, name: str) -> list[str]:
     """Return the lines of a server's log."""
     return [line.text for line in (await hosted.admin.log(ME, name)).lines]
 
 
 @pytest.mark.case("HND-06", "HND-16", "HND-17")
-async def test_the_log_tells_the_handshake_the_first_page_every_cursor_and_the_total(hosted: Hosted) -> None:
+async def test_the_log_tells_the_handshake_the_first_page_every_cursor_and_the_total(hosted: McpHost) -> None:
     pages = {"tools": tools(0, 20), "nextCursor": "1"}, {"tools": tools(20, 40), "nextCursor": "2"}
-    async with serving(Streamable(brain=Listing(*pages, {"tools": tools(40, 44)}))) as server:
+    async with TinyHttp(Streamable(brain=Listing(*pages, {"tools": tools(40, 44)}))) as server:
         await hosted.add(ServerInput(name="Far", url=f"{server.url}/mcp"))
         tested = await hosted.admin.test(ME, "Far")
         assert (tested.ok, tested.tools) == (True, 44)
@@ -59,8 +60,8 @@ async def test_the_log_tells_the_handshake_the_first_page_every_cursor_and_the_t
 
 
 @pytest.mark.case("HND-09")
-async def test_a_list_of_no_known_shape_is_told_in_the_servers_log(hosted: Hosted) -> None:
-    async with serving(Streamable(brain=Listing({"functions": [], "version": 2}))) as server:
+async def test_a_list_of_no_known_shape_is_told_in_the_servers_log(hosted: McpHost) -> None:
+    async with TinyHttp(Streamable(brain=Listing({"functions": [], "version": 2}))) as server:
         await hosted.add(ServerInput(name="Far", url=f"{server.url}/mcp"))
         assert (await hosted.admin.test(ME, "Far")).tools == 0
         assert "an unexpected shape of tools/list: functions, version" in await log(hosted, "Far")
@@ -69,7 +70,7 @@ async def test_a_list_of_no_known_shape_is_told_in_the_servers_log(hosted: Hoste
 @pytest.mark.case("HND-11", "CON-24")
 @pytest.mark.slow
 async def test_a_list_that_does_not_come_is_the_servers_last_error(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "LIST_TIMEOUT", 0.2)
     await hosted.add(scripted("--ignores", "tools/list"))
@@ -79,7 +80,7 @@ async def test_a_list_that_does_not_come_is_the_servers_last_error(
 
 @pytest.mark.case("HND-11", "CON-24")
 async def test_servers_that_a_gateway_does_not_list_are_its_last_error(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "SERVERS_LIST_TIMEOUT", 0.2)
     nothing = tmp_path / "tools.json"
@@ -91,9 +92,8 @@ async def test_servers_that_a_gateway_does_not_list_are_its_last_error(
 
 @pytest.mark.case("HND-18", "CON-12")
 async def test_a_health_check_by_the_list_of_tools_refreshes_their_count(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, often_checked: None
 ) -> None:
-    monkeypatch.setattr(limits, "HEALTH_EVERY", 0.05)
     file = tmp_path / "tools.json"
     file.write_text(json.dumps(tools(0, 2)))
     await hosted.add(scripted("--era", "modern", "--tools", str(file)))
@@ -109,9 +109,8 @@ async def test_a_health_check_by_the_list_of_tools_refreshes_their_count(
 
 @pytest.mark.case("CON-12", "CON-07")
 async def test_a_server_that_knows_the_ping_is_not_asked_for_its_tools_again(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, often_checked: None
 ) -> None:
-    monkeypatch.setattr(limits, "HEALTH_EVERY", 0.05)
     record = tmp_path / "record"
     await hosted.add(scripted("--record", str(record)))
 
@@ -127,7 +126,7 @@ async def test_a_server_that_knows_the_ping_is_not_asked_for_its_tools_again(
 
 @pytest.mark.case("HND-14")
 async def test_tools_are_listed_for_one_server_or_all_and_the_servers_are_asked_once(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     records = {name: tmp_path / name for name in ("one", "two")}
     for name, record in records.items():
@@ -144,7 +143,7 @@ async def test_tools_are_listed_for_one_server_or_all_and_the_servers_are_asked_
 
 
 async def test_a_tool_that_needs_tasks_is_set_aside_with_the_reason(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     listed = tmp_path / "tools.json"
     kinds = {"plain": None, "either": {"taskSupport": "optional"}, "slow": {"taskSupport": "required"}}

@@ -14,7 +14,7 @@ from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.servers import LogLine
 from tests.mcp.conftest import Scripted
 from tests.support.lag import longest_turn
-from tests.support.mcp_hosting import Hosted, hosting, text
+from tests.support.mcp_hosting import McpHost, open_mcp_host, text
 from tests.support.waiting import eventually
 
 
@@ -28,7 +28,7 @@ def records(path: Path) -> list[dict[str, object]]:
 
 @pytest.mark.case("SPAWN-10", "OBS-06", "SECRET-01")
 async def test_what_a_server_wrote_is_there_after_a_restart_without_secrets(
-    home: Path, hosted: Hosted, scripted: Scripted
+    home: Path, hosted: McpHost, scripted: Scripted
 ) -> None:
     said = "Hello with canary-secret-value"
     view = await hosted.add(scripted("--say", said, env={"TOKEN": "canary-secret-value"}))
@@ -38,7 +38,7 @@ async def test_what_a_server_wrote_is_there_after_a_restart_without_secrets(
     path = home / "logs" / "mcp" / f"{view.id}.log"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "canary-secret-value" not in path.read_text()
-    async with hosting(home) as again:
+    async with open_mcp_host(home) as again:
         assert (await again.admin.log(ME, view.id)).lines[: len(before)] == before
         assert text(await again.call("scripted.echo", {"text": "x"})) == "x"
         told = [each.text for each in (await again.admin.log(ME, view.id)).lines]
@@ -48,7 +48,7 @@ async def test_what_a_server_wrote_is_there_after_a_restart_without_secrets(
 
 @pytest.mark.case("F-12", "SPAWN-10")
 @pytest.mark.slow
-async def test_a_flood_fills_no_disk_and_keeps_nobody_waiting(home: Path, hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_flood_fills_no_disk_and_keeps_nobody_waiting(home: Path, hosted: McpHost, scripted: Scripted) -> None:
     view = await hosted.add(scripted())
     await hosted.until("Scripted", "connected")
 
@@ -107,7 +107,7 @@ async def test_a_log_that_cannot_be_written_is_told_once(tmp_path: Path, caplog:
 
 @pytest.mark.case("SRV-22")
 @pytest.mark.slow
-async def test_the_log_goes_with_the_server(home: Path, hosted: Hosted, scripted: Scripted) -> None:
+async def test_the_log_goes_with_the_server(home: Path, hosted: McpHost, scripted: Scripted) -> None:
     view = await hosted.add(scripted("--say", "Hello"))
     await hosted.until("Scripted", "connected")
     path = home / "logs" / "mcp" / f"{view.id}.log"

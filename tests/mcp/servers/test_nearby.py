@@ -20,17 +20,20 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.server_sharing import HostsToLookAt, NearbyServer, NearbyServers
 from pilothouse.types.servers import ServerInput
+from tests.mcp.programs import reference_over_http
 from tests.support.certificates import SelfSigned
-from tests.support.mcp_gateway import EVENTS, JSON, Brain, FaultProxy, OldGateway, Socket, Streamable, serving
-from tests.support.mcp_hosting import Hosted, text
-from tests.support.real_servers import reference_over_http
+from tests.support.mcp_gateway import EVENTS, JSON, Brain, FaultProxy, OldGateway, Socket, Streamable
+from tests.support.mcp_hosting import McpHost, text
 from tests.support.tiny_http import Answer, Request, TinyHttp
+
+# Each listens as long as a person would wait.
+pytestmark = pytest.mark.slow
 
 BOX = "box.tail1234.ts.net"
 TAILNET = "100.101.102.103"
 
 
-async def look(hosted: Hosted, *hosts: str, announced: bool = False) -> NearbyServers:
+async def look(hosted: McpHost, *hosts: str, announced: bool = False) -> NearbyServers:
     return await hosted.nearby.look(ME, HostsToLookAt(hosts=hosts, announced=announced))
 
 
@@ -50,11 +53,11 @@ def usual_ports(monkeypatch: pytest.MonkeyPatch) -> dict[int, str]:
 @pytest.mark.slow
 @pytest.mark.case("AGT-04")
 async def test_a_host_is_looked_through_and_what_speaks_is_listed_and_not_added(
-    hosted: Hosted, usual_ports: dict[int, str]
+    hosted: McpHost, usual_ports: dict[int, str]
 ) -> None:
     async with (
-        serving(Streamable()) as one,
-        serving(OldGateway()) as two,
+        TinyHttp(Streamable()) as one,
+        TinyHttp(OldGateway()) as two,
         Socket(path="/ws").running() as three,
         TinyHttp(page) as four,
     ):
@@ -73,7 +76,7 @@ async def test_a_host_is_looked_through_and_what_speaks_is_listed_and_not_added(
 
 
 @pytest.mark.case("AGT-04")
-async def test_only_hosts_that_are_named_are_looked_at(hosted: Hosted, usual_ports: dict[int, str]) -> None:
+async def test_only_hosts_that_are_named_are_looked_at(hosted: McpHost, usual_ports: dict[int, str]) -> None:
     for typed in ("192.0.2.0/24", "192.0.2.1-20", "192.0.2.*", "2001:db8::/32", "*"):
         with pytest.raises(PilothouseError, match="range; only hosts that you name"):
             await look(hosted, typed)
@@ -89,7 +92,7 @@ async def test_only_hosts_that_are_named_are_looked_at(hosted: Hosted, usual_por
 
 
 async def test_a_host_that_does_not_answer_or_has_no_server_is_told(
-    hosted: Hosted, usual_ports: dict[int, str]
+    hosted: McpHost, usual_ports: dict[int, str]
 ) -> None:
     usual_ports[9] = ""
     async with TinyHttp(page) as server:
@@ -102,13 +105,13 @@ async def test_a_host_that_does_not_answer_or_has_no_server_is_told(
     ]
 
 
-async def test_a_server_that_wants_a_sign_in_is_listed_and_one_that_we_have_is_known(hosted: Hosted) -> None:
+async def test_a_server_that_wants_a_sign_in_is_listed_and_one_that_we_have_is_known(hosted: McpHost) -> None:
     def closed(request: Request) -> Answer:
         if request.target != "/mcp":
             return Answer(404)
         return Answer(401, b"", {"WWW-Authenticate": 'Bearer resource_metadata="http://127.0.0.1:9/x"'})
 
-    async with TinyHttp(closed) as server, serving(Streamable()) as ours:
+    async with TinyHttp(closed) as server, TinyHttp(Streamable()) as ours:
         await hosted.add(ServerInput(name="Ours", url=f"{ours.url}/mcp", enabled=False))
         found = await look(hosted, f"127.0.0.1:{server.port}", f"{ours.url}/mcp")
         assert [(each.url, each.needs_sign_in, each.tools, each.known_as) for each in found.servers] == [
@@ -117,7 +120,7 @@ async def test_a_server_that_wants_a_sign_in_is_listed_and_one_that_we_have_is_k
         ]
 
 
-async def test_a_login_page_is_no_server_and_a_nameless_door_is_told(hosted: Hosted) -> None:
+async def test_a_login_page_is_no_server_and_a_nameless_door_is_told(hosted: McpHost) -> None:
     basic = Answer(401, b"", {"WWW-Authenticate": 'Basic realm="router"'})
     async with TinyHttp(lambda request: basic) as router, TinyHttp(lambda request: Answer(401)) as nameless:
         found = await look(hosted, f"127.0.0.1:{router.port}", f"http://127.0.0.1:{nameless.port}/mcp")
@@ -146,9 +149,9 @@ def test_the_usual_places_and_how_a_host_may_be_written() -> None:
 
 @pytest.mark.parametrize("said", ["/mcp", "", "http://elsewhere.example/", "//x", "/" + "a" * 500, "/a b"])
 async def test_what_announces_itself_is_asked_at_its_own_address_only(
-    hosted: Hosted, monkeypatch: pytest.MonkeyPatch, said: str
+    hosted: McpHost, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    async with serving(Streamable()) as server:
+    async with TinyHttp(Streamable()) as server:
 
         async def heard(service: str) -> list[Announced]:
             assert service == "_mcp._tcp.local"
@@ -165,7 +168,7 @@ async def test_what_announces_itself_is_asked_at_its_own_address_only(
     assert [(each.url, each.tools) for each in found.servers] == [(f"{server.url}/mcp", 1)]
 
 
-async def test_nobody_announces_itself(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nobody_announces_itself(hosted: McpHost, monkeypatch: pytest.MonkeyPatch) -> None:
     async def silence(service: str) -> list[Announced]:
         return []
 
@@ -177,7 +180,7 @@ async def test_nobody_announces_itself(hosted: Hosted, monkeypatch: pytest.Monke
 
 
 async def test_hostile_answers_are_bounded_and_lead_nowhere(
-    hosted: Hosted, usual_ports: dict[int, str], monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, usual_ports: dict[int, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "NEARBY_ASK", 2.0)
     monkeypatch.setattr(limits, "NEARBY_BYTES", 50_000)
@@ -202,7 +205,7 @@ async def test_hostile_answers_are_bounded_and_lead_nowhere(
             TinyHttp(huge) as large,
             TinyHttp(lambda request: silent) as slow,
             TinyHttp(lambda request: endpoint) as misleading,
-            serving(Streamable()) as honest,
+            TinyHttp(Streamable()) as honest,
         ):
             hostile = (redirecting, large, slow, misleading)
             usual_ports |= dict.fromkeys((each.port for each in (*hostile, honest)), "")
@@ -213,17 +216,17 @@ async def test_hostile_answers_are_bounded_and_lead_nowhere(
 
 
 async def test_what_is_found_in_time_is_told_although_a_host_keeps_us_waiting(
-    hosted: Hosted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "NEARBY_LOOK", 3.0)
     slow = Answer(200, b"x" * 10, {"Content-Type": "application/json"}, stall_after=5)
-    async with TinyHttp(lambda request: slow) as hostile, serving(Streamable()) as honest:
+    async with TinyHttp(lambda request: slow) as hostile, TinyHttp(Streamable()) as honest:
         found = await look(hosted, hostile.url, honest.url)
     assert [each.url for each in found.servers] == [f"{honest.url}/mcp"]
     assert "Not everything was looked at within 3 s." in found.notes
 
 
-async def test_what_a_server_calls_itself_is_text_within_bounds(hosted: Hosted) -> None:
+async def test_what_a_server_calls_itself_is_text_within_bounds(hosted: McpHost) -> None:
     server = Streamable()
 
     def named_badly(params: object) -> dict[str, Any]:
@@ -231,7 +234,7 @@ async def test_what_a_server_calls_itself_is_text_within_bounds(hosted: Hosted) 
         return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
 
     server.brain._initialize = named_badly  # type: ignore[method-assign]
-    async with serving(server) as running:
+    async with TinyHttp(server) as running:
         (found,) = (await look(hosted, f"127.0.0.1:{running.port}")).servers
     assert found.name.startswith("good\\u{202e}\\u{001b}[31mxxx")
     assert len(found.name) <= limits.NEARBY_NAME_CHARS
@@ -256,7 +259,7 @@ def magic_dns(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.case("AGT-05")
 async def test_a_machine_is_reached_by_its_name_in_the_tailnet_with_and_without_encryption(
-    hosted: Hosted, magic_dns: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, magic_dns: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     certificate = SelfSigned(tmp_path, more=(BOX,))
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.path))
@@ -282,7 +285,7 @@ async def test_a_machine_is_reached_by_its_name_in_the_tailnet_with_and_without_
 @pytest.mark.slow
 @pytest.mark.case("AGT-05")
 async def test_a_certificate_that_nobody_vouches_for_and_a_name_that_is_not_allowed_are_told(
-    hosted: Hosted, magic_dns: None, tmp_path: Path
+    hosted: McpHost, magic_dns: None, tmp_path: Path
 ) -> None:
     certificate = SelfSigned(tmp_path, more=(BOX,))
     with reference_over_http("127.0.0.1:*") as port:

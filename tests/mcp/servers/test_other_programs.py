@@ -16,7 +16,7 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.servers import ImportRequest, ServerInput
-from tests.support.mcp_hosting import Hosted
+from tests.support.mcp_hosting import McpHost
 
 KEY = "sk-a-key-of-mine-0123456789"
 SERVER = {"command": "/usr/bin/server", "args": ["--stdio"]}
@@ -99,7 +99,7 @@ def body(found: Found) -> ServerInput:
     return found.body
 
 
-async def test_what_other_programs_have_is_listed_by_program_path_and_name(hosted: Hosted, person: Path) -> None:
+async def test_what_other_programs_have_is_listed_by_program_path_and_name(hosted: McpHost, person: Path) -> None:
     config = person / ".config"
     put(config / "Claude" / "claude_desktop_config.json", {"mcpServers": {"one": SERVER}})
     projects = {"projects": {"/p": {"mcpServers": {"in-project": SERVER}}}, "mcpServers": {"mine": SERVER}}
@@ -144,7 +144,7 @@ async def test_what_other_programs_have_is_listed_by_program_path_and_name(hoste
     assert (await hosted.admin.list(ME)).servers == ()
 
 
-async def test_a_file_that_cannot_be_read_is_told_and_the_others_are_listed(hosted: Hosted, person: Path) -> None:
+async def test_a_file_that_cannot_be_read_is_told_and_the_others_are_listed(hosted: McpHost, person: Path) -> None:
     put(person / ".cursor" / "mcp.json", '{"mcpServers": {"a": ')
     put(person / ".codex" / "config.toml", f'[mcp_servers.x]\nenv = {{ KEY = "{KEY}"')
     put(person / ".config" / "goose" / "config.yaml", f"extensions:\n  - [{KEY}\n")
@@ -166,7 +166,7 @@ async def test_a_file_that_cannot_be_read_is_told_and_the_others_are_listed(host
     assert KEY not in str(listed)
 
 
-async def test_the_files_of_a_project_are_listed_for_whoever_names_its_folder(hosted: Hosted, person: Path) -> None:
+async def test_the_files_of_a_project_are_listed_for_whoever_names_its_folder(hosted: McpHost, person: Path) -> None:
     project = person / "work" / "project"
     for name in (".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".roo/mcp.json", ".gemini/settings.json"):
         put(
@@ -185,7 +185,7 @@ async def test_the_files_of_a_project_are_listed_for_whoever_names_its_folder(ho
 
 
 async def test_only_those_that_were_chosen_are_taken_from_a_file_that_is_named_by_its_path(
-    hosted: Hosted, person: Path
+    hosted: McpHost, person: Path
 ) -> None:
     file = put(person / ".cursor" / "mcp.json", {"mcpServers": {"one": SERVER, "two": SERVER, "three": SERVER}})
     request = ImportRequest(file=str(file), only=("three", "one"))
@@ -196,7 +196,7 @@ async def test_only_those_that_were_chosen_are_taken_from_a_file_that_is_named_b
         await hosted.other_programs.import_file(ME, ImportRequest(file=str(file), only=("four",)))
 
 
-async def test_a_path_that_is_of_no_other_program_is_not_read(hosted: Hosted, person: Path) -> None:
+async def test_a_path_that_is_of_no_other_program_is_not_read(hosted: McpHost, person: Path) -> None:
     secret = put(person / "notes.json", {"mcpServers": {"one": SERVER}})
     for path in (str(secret), "mcp.json", f"{person}/.cursor/../notes.json", "/etc/passwd", "a\0b"):
         with pytest.raises(PilothouseError, match="none of the files"):
@@ -313,7 +313,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("<<: {extensions: {x: {type: stdio, cmd: x}}}\n", ""),
     ],
 )
-async def test_a_hostile_settings_file_is_one_sentence(hosted: Hosted, text: str, told: str) -> None:
+async def test_a_hostile_settings_file_is_one_sentence(hosted: McpHost, text: str, told: str) -> None:
     request = ImportRequest(text=text)
     if not told:
         report = await hosted.other_programs.import_file(ME, request)
@@ -328,7 +328,7 @@ async def test_a_hostile_settings_file_is_one_sentence(hosted: Hosted, text: str
 
 
 @pytest.mark.slow
-async def test_a_file_that_takes_too_long_to_read_is_one_sentence(hosted: Hosted, person: Path) -> None:
+async def test_a_file_that_takes_too_long_to_read_is_one_sentence(hosted: McpHost, person: Path) -> None:
     lines = "".join(f"k{number}: {{a: [1, 2, 3, {{b: c}}]}}\n" for number in range(60_000))
     put(person / ".config" / "goose" / "config.yaml", lines[: limits.IMPORT_BYTES - 10].rpartition("\n")[0])
     put(person / ".lmstudio" / "mcp.json", {"mcpServers": {"good": SERVER}})
@@ -339,7 +339,7 @@ async def test_a_file_that_takes_too_long_to_read_is_one_sentence(hosted: Hosted
 
 
 async def test_names_with_hidden_characters_are_shown_as_they_are_and_can_be_chosen(
-    hosted: Hosted, person: Path
+    hosted: McpHost, person: Path
 ) -> None:
     hostile = "files\u202ejs\x1b[31m\u200b"
     file = put(person / ".cursor" / "mcp.json", {"mcpServers": {hostile: SERVER, "x" * 5000: SERVER}})
@@ -351,7 +351,7 @@ async def test_names_with_hidden_characters_are_shown_as_they_are_and_can_be_cho
     assert len(report.servers) == 1
 
 
-async def test_what_is_no_ordinary_file_is_passed_over(hosted: Hosted, person: Path) -> None:
+async def test_what_is_no_ordinary_file_is_passed_over(hosted: McpHost, person: Path) -> None:
     (person / ".cursor").mkdir()
     os.mkfifo(person / ".cursor" / "mcp.json")
     (person / ".lmstudio").mkdir()

@@ -16,8 +16,8 @@ from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.ports import ToolOutput
 from pilothouse.types.servers import ServerInput
 from tests.support.certificates import SelfSigned
-from tests.support.mcp_gateway import Brain, FaultProxy, OldGateway, Socket, Streamable, serving
-from tests.support.mcp_hosting import Hosted, Progress, context, failure, hosting, text
+from tests.support.mcp_gateway import Brain, FaultProxy, OldGateway, Socket, Streamable
+from tests.support.mcp_hosting import McpHost, Progress, context, failure, open_mcp_host, text
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
 pytestmark = pytest.mark.slow
@@ -30,8 +30,8 @@ def remote(url: str, **more: Any) -> ServerInput:
 
 
 @pytest.mark.case("SRV-18", "CON-01", "CON-06", "PRC-03", "TRN-03", "CON-05")
-async def test_every_wire_is_found_remembered_and_used(hosted: Hosted) -> None:
-    async with serving(Streamable()) as one, serving(OldGateway()) as two, Socket().running() as three:
+async def test_every_wire_is_found_remembered_and_used(hosted: McpHost) -> None:
+    async with TinyHttp(Streamable()) as one, TinyHttp(OldGateway()) as two, Socket().running() as three:
         urls = {"One": f"{one.url}/mcp", "Two": f"{two.url}/sse", "Three": three.url.replace("http", "ws")}
         for name, url in urls.items():
             await hosted.add(ServerInput(name=name, url=url, token=TOKEN, plain_headers={"X-Room": "7"}))
@@ -47,7 +47,7 @@ async def test_every_wire_is_found_remembered_and_used(hosted: Hosted) -> None:
 
 
 @pytest.mark.case("TRN-12", "TRN-13")
-async def test_a_websocket_is_reached_by_the_address_of_the_page_above_it(hosted: Hosted) -> None:
+async def test_a_websocket_is_reached_by_the_address_of_the_page_above_it(hosted: McpHost) -> None:
     async with Socket(path="/ws").running() as server:
         await hosted.add(remote(server.url, wire="websocket"))
         assert (await hosted.admin.test(ME, "Far")).ok
@@ -58,7 +58,7 @@ async def test_a_websocket_is_reached_by_the_address_of_the_page_above_it(hosted
 
 
 @pytest.mark.case("SRV-18", "TRN-15", "AUT-14")
-async def test_a_server_is_spoken_to_in_the_sub_protocol_that_the_person_chose(hosted: Hosted) -> None:
+async def test_a_server_is_spoken_to_in_the_sub_protocol_that_the_person_chose(hosted: McpHost) -> None:
     async with Socket(insists_on="graphql").running() as server:
         url = server.url.replace("http", "ws")
         view = await hosted.add(remote(url))
@@ -71,7 +71,7 @@ async def test_a_server_is_spoken_to_in_the_sub_protocol_that_the_person_chose(h
 async def test_a_server_that_is_saved_is_connected_and_its_tools_learned_without_anyone_asking(
     home: Path, quick: None
 ) -> None:
-    async with serving(Streamable()) as one, serving(Streamable()) as two, hosting(home, begin=True) as hosted:
+    async with TinyHttp(Streamable()) as one, TinyHttp(Streamable()) as two, open_mcp_host(home, begin=True) as hosted:
         view = await hosted.add(remote(f"{one.url}/mcp"))
         assert (await hosted.until("Far", "connected")).label == "Connected (1 tool)"
         await hosted.admin.update(ME, view.id, remote(f"{two.url}/mcp"))
@@ -82,7 +82,7 @@ async def test_a_server_that_is_saved_is_connected_and_its_tools_learned_without
 
 @pytest.mark.case("NET-11", "TRN-29")
 async def test_a_certificate_is_accepted_for_one_server_after_its_fingerprint_was_shown(
-    hosted: Hosted, tmp_path: Path
+    hosted: McpHost, tmp_path: Path
 ) -> None:
     own = SelfSigned(tmp_path)
     async with TinyHttp(Streamable(), own.server()) as server:
@@ -99,9 +99,9 @@ async def test_a_certificate_is_accepted_for_one_server_after_its_fingerprint_wa
 
 @pytest.mark.case("SECRET-05", "SECRET-06")
 async def test_a_token_is_not_sent_to_another_address_that_someone_wrote_into_the_file(
-    home: Path, hosted: Hosted
+    home: Path, hosted: McpHost
 ) -> None:
-    async with serving(Streamable()) as right, serving(Streamable()) as wrong:
+    async with TinyHttp(Streamable()) as right, TinyHttp(Streamable()) as wrong:
         await hosted.add(remote(f"{right.url}/mcp", token=TOKEN))
         assert (await hosted.admin.test(ME, "Far")).ok
         file = home / "config.json"
@@ -115,9 +115,9 @@ async def test_a_token_is_not_sent_to_another_address_that_someone_wrote_into_th
 
 
 @pytest.mark.case("SECRET-03", "SECRET-05")
-async def test_an_entry_cannot_borrow_a_secret_that_is_not_its_own(home: Path, hosted: Hosted) -> None:
+async def test_an_entry_cannot_borrow_a_secret_that_is_not_its_own(home: Path, hosted: McpHost) -> None:
     hosted.secrets.put("openai", "sk-canary-0123456789", "https://api.openai.com:443")
-    async with serving(Streamable()) as thief:
+    async with TinyHttp(Streamable()) as thief:
         config = json.loads((home / "config.json").read_text())
         package = {"type": "http", "identifier": f"{thief.url}/mcp"}
         headers = {"X-Key": "secret:openai"}
@@ -137,7 +137,7 @@ async def test_an_entry_cannot_borrow_a_secret_that_is_not_its_own(home: Path, h
     ],
 )
 async def test_an_address_that_is_no_server_is_told_and_not_tried_again(
-    hosted: Hosted, answer: Answer, said: str
+    hosted: McpHost, answer: Answer, said: str
 ) -> None:
     async with TinyHttp(lambda _request: answer) as server:
         await hosted.add(remote(f"{server.url}/mcp"))
@@ -155,7 +155,7 @@ async def test_an_address_that_is_no_server_is_told_and_not_tried_again(
 
 @pytest.mark.case("CON-14", "CON-15", "CON-16", "CON-32", "ERR-07")
 async def test_a_server_that_went_away_is_tried_four_times_and_then_left_until_someone_says_retry(
-    hosted: Hosted,
+    hosted: McpHost,
 ) -> None:
     async with Socket().running() as server:
         await hosted.add(remote(server.url.replace("http", "ws")))
@@ -179,9 +179,9 @@ async def test_a_server_that_went_away_is_tried_four_times_and_then_left_until_s
 
 
 @pytest.mark.case("F-21")
-async def test_a_forgotten_session_is_begun_anew_and_the_call_goes_through(hosted: Hosted) -> None:
+async def test_a_forgotten_session_is_begun_anew_and_the_call_goes_through(hosted: McpHost) -> None:
     behind = Streamable(session="s1")
-    async with serving(behind) as server:
+    async with TinyHttp(behind) as server:
         await hosted.add(remote(f"{server.url}/mcp"))
         assert (await hosted.admin.test(ME, "Far")).ok
         behind.session = "s2"
@@ -195,11 +195,11 @@ async def test_a_forgotten_session_is_begun_anew_and_the_call_goes_through(hoste
 @pytest.mark.case("F-21", "TOOL-02")
 @pytest.mark.parametrize("ended", ["the session", "the connection"])
 async def test_a_server_that_comes_back_with_another_definition_does_not_get_the_call(
-    hosted: Hosted, ended: str
+    hosted: McpHost, ended: str
 ) -> None:
     brain = Redefined()
     behind = Streamable(brain=brain, session="s1")
-    async with serving(behind) as server:
+    async with TinyHttp(behind) as server:
         await hosted.add(remote(f"{server.url}/mcp"))
         assert (await hosted.admin.test(ME, "Far")).ok
         tool = (await hosted.tools())["far.echo"]
@@ -240,10 +240,10 @@ class Aged(Brain):
 
 
 @pytest.mark.case("PROTO-03")
-async def test_a_server_that_comes_back_with_an_older_version_is_on_record_with_both(hosted: Hosted) -> None:
+async def test_a_server_that_comes_back_with_an_older_version_is_on_record_with_both(hosted: McpHost) -> None:
     brain = Aged()
     behind = Streamable(brain=brain, session="s1")
-    async with serving(behind) as server:
+    async with TinyHttp(behind) as server:
         await hosted.add(remote(f"{server.url}/mcp"))
         assert (await hosted.admin.test(ME, "Far")).ok
         brain.version, behind.session = "2024-11-05", "s2"
@@ -257,10 +257,10 @@ async def test_a_server_that_comes_back_with_an_older_version_is_on_record_with_
 
 
 @pytest.mark.case("ERR-11", "ERR-14", "F-19")
-async def test_a_rate_limit_is_waited_out_and_told_meanwhile(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rate_limit_is_waited_out_and_told_meanwhile(hosted: McpHost, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "RETRY_FIRST_WAIT", 0.01)
     limited = Answer(429, b"", {"Retry-After": "0"})
-    async with serving(Streamable(instead={"tools/call": [limited, limited]})) as server:
+    async with TinyHttp(Streamable(instead={"tools/call": [limited, limited]})) as server:
         await hosted.add(remote(f"{server.url}/mcp"))
         assert (await hosted.admin.test(ME, "Far")).ok
         progress = Progress()
@@ -277,11 +277,11 @@ async def test_a_rate_limit_is_waited_out_and_told_meanwhile(hosted: Hosted, mon
     ],
 )
 async def test_a_server_that_stays_busy_is_asked_so_often_and_then_told(
-    hosted: Hosted, monkeypatch: pytest.MonkeyPatch, status: int, code: str, told: str
+    hosted: McpHost, monkeypatch: pytest.MonkeyPatch, status: int, code: str, told: str
 ) -> None:
     monkeypatch.setattr(limits, "RETRY_FIRST_WAIT", 0.001)
     behind = Streamable(instead={"tools/call": [Answer(status)] * 20})
-    async with serving(behind) as server:
+    async with TinyHttp(behind) as server:
         await hosted.add(remote(f"{server.url}/mcp"))
         assert (await hosted.admin.test(ME, "Far")).ok
         progress = Progress()
@@ -297,11 +297,11 @@ async def test_a_server_that_stays_busy_is_asked_so_often_and_then_told(
 @pytest.mark.case("F-19")
 @pytest.mark.parametrize("status", [429, 503])
 async def test_a_busy_server_gets_the_time_that_it_asks_for_and_the_call_does_not_go_silent(
-    hosted: Hosted, monkeypatch: pytest.MonkeyPatch, status: int
+    hosted: McpHost, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setattr(limits, "STARTING_TOLD", 0.3)
     busy = Answer(status, b"", {"Retry-After": "1"})
-    async with serving(Streamable(instead={"tools/call": [busy]})) as server:
+    async with TinyHttp(Streamable(instead={"tools/call": [busy]})) as server:
         await hosted.add(remote(f"{server.url}/mcp"))
         assert (await hosted.admin.test(ME, "Far")).ok
         progress, began = Progress(), time.monotonic()
@@ -312,9 +312,9 @@ async def test_a_busy_server_gets_the_time_that_it_asks_for_and_the_call_does_no
 
 @pytest.mark.case("F-19")
 @pytest.mark.parametrize("status", [429, 503])
-async def test_a_server_that_lets_nobody_in_is_tried_again_when_it_said(hosted: Hosted, status: int) -> None:
+async def test_a_server_that_lets_nobody_in_is_tried_again_when_it_said(hosted: McpHost, status: int) -> None:
     busy = Answer(status, b"", {"Retry-After": "1"})
-    async with serving(Streamable(instead={"server/discover": [busy]})) as server:
+    async with TinyHttp(Streamable(instead={"server/discover": [busy]})) as server:
         await hosted.add(remote(f"{server.url}/mcp"))
         began = time.monotonic()
         assert not (await hosted.admin.test(ME, "Far")).ok
@@ -324,9 +324,9 @@ async def test_a_server_that_lets_nobody_in_is_tried_again_when_it_said(hosted: 
 
 @pytest.mark.case("F-19")
 @pytest.mark.parametrize("status", [502, 504])
-async def test_what_a_gateway_may_have_handed_on_is_not_asked_for_again(hosted: Hosted, status: int) -> None:
+async def test_what_a_gateway_may_have_handed_on_is_not_asked_for_again(hosted: McpHost, status: int) -> None:
     behind = Streamable(instead={"tools/call": [Answer(status)]})
-    async with serving(behind) as server:
+    async with TinyHttp(behind) as server:
         await hosted.add(remote(f"{server.url}/mcp"))
         assert (await hosted.admin.test(ME, "Far")).ok
         code, message = failure(await hosted.call("far.echo"))
@@ -357,11 +357,11 @@ def calls(brain: Brain) -> int:
 @pytest.mark.case("F-18", "TOOL-06", "ERR-15")
 @pytest.mark.parametrize("read_only", [False, True])
 async def test_an_answer_that_breaks_off_is_asked_for_again_only_where_the_person_set_reading_only(
-    hosted: Hosted, read_only: bool
+    hosted: McpHost, read_only: bool
 ) -> None:
     behind = Streamable(brain=ReadsOnly())
     broken = Answer(200, b'{"jsonrpc": "2.0", "id": 1, "result"', {"Content-Type": "application/json"}, reset_after=10)
-    async with serving(behind) as server:
+    async with TinyHttp(behind) as server:
         await hosted.add(remote(f"{server.url}/mcp", read_only=read_only))
         assert (await hosted.admin.test(ME, "Far")).ok
         behind.instead["tools/call"] = [broken]
@@ -378,9 +378,9 @@ async def test_an_answer_that_breaks_off_is_asked_for_again_only_where_the_perso
 
 
 @pytest.mark.case("F-18")
-async def test_a_connection_that_was_never_made_says_that_nothing_happened(hosted: Hosted) -> None:
+async def test_a_connection_that_was_never_made_says_that_nothing_happened(hosted: McpHost) -> None:
     behind = Streamable()
-    async with serving(behind) as server, FaultProxy(server.port) as proxy:
+    async with TinyHttp(behind) as server, FaultProxy(server.port) as proxy:
         await hosted.add(remote(f"{proxy.url}/mcp"))
         assert (await hosted.admin.test(ME, "Far")).ok
     code, message = failure(await hosted.call("far.echo", {"g": 7}))
@@ -390,9 +390,9 @@ async def test_a_connection_that_was_never_made_says_that_nothing_happened(hoste
 
 
 @pytest.mark.case("ERR-15")
-async def test_a_server_that_fails_every_call_is_spared_for_a_while(hosted: Hosted) -> None:
+async def test_a_server_that_fails_every_call_is_spared_for_a_while(hosted: McpHost) -> None:
     behind = Streamable()
-    async with serving(behind) as server:
+    async with TinyHttp(behind) as server:
         await hosted.add(remote(f"{server.url}/mcp"))
         assert (await hosted.admin.test(ME, "Far")).ok
         behind.instead["tools/call"] = [Answer(500)] * 20
@@ -409,7 +409,7 @@ async def test_a_server_that_fails_every_call_is_spared_for_a_while(hosted: Host
 
 
 @pytest.mark.case("SRV-13")
-async def test_a_server_of_the_oldest_form_works_and_its_token_is_not_shown(home: Path, hosted: Hosted) -> None:
+async def test_a_server_of_the_oldest_form_works_and_its_token_is_not_shown(home: Path, hosted: McpHost) -> None:
     seen: list[Request] = []
     behind = Streamable()
 

@@ -11,8 +11,9 @@ import pytest
 from pilothouse.mcp.servers.roots import roots_of
 from pilothouse.types.servers import ServerInput
 from tests.mcp.conftest import Scripted
-from tests.support.mcp_gateway import Brain, Streamable, serving
-from tests.support.mcp_hosting import Hosted
+from tests.support.mcp_gateway import Brain, Streamable
+from tests.support.mcp_hosting import McpHost
+from tests.support.tiny_http import TinyHttp
 from tests.support.waiting import eventually
 
 ASKS = '{"jsonrpc":"2.0","id":"$N","method":"roots/list"}'
@@ -21,7 +22,7 @@ ASKS = '{"jsonrpc":"2.0","id":"$N","method":"roots/list"}'
 class Told:
     """What a server was told, by its record; `ask` lets it ask for its roots."""
 
-    def __init__(self, hosted: Hosted, record: Path) -> None:
+    def __init__(self, hosted: McpHost, record: Path) -> None:
         self.hosted, self.record, self._asked = hosted, record, 0
 
     def messages(self) -> list[dict[str, Any]]:
@@ -52,7 +53,7 @@ class Told:
         return [root["uri"] for root in answered["result"]["roots"]] if "result" in answered else ["not offered"]
 
 
-async def told(hosted: Hosted, scripted: Scripted, tmp_path: Path, **more: Any) -> Told:
+async def told(hosted: McpHost, scripted: Scripted, tmp_path: Path, **more: Any) -> Told:
     record = tmp_path / "record"
     await hosted.add(scripted("--record", str(record), **more))
     await hosted.tools_when_known("scripted.raw")
@@ -68,7 +69,7 @@ def work(tmp_path: Path) -> Path:
 
 
 async def test_a_folder_that_the_consent_names_is_a_root_while_all_conversations_share_it(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, work: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, work: Path
 ) -> None:
     server = await told(hosted, scripted, tmp_path, cwd=str(work))
     one, two = str(work / "one"), str(work / "two")
@@ -85,7 +86,7 @@ async def test_a_folder_that_the_consent_names_is_a_root_while_all_conversations
 
 @pytest.mark.slow
 async def test_a_server_is_told_when_the_folder_is_another(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, work: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, work: Path
 ) -> None:
     server = await told(hosted, scripted, tmp_path, cwd=str(work))
     assert await server.roots(str(work / "one")) == [(work / "one").as_uri()]
@@ -96,7 +97,7 @@ async def test_a_server_is_told_when_the_folder_is_another(
 
 
 async def test_a_conversation_without_a_folder_shares_none(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, work: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, work: Path
 ) -> None:
     server = await told(hosted, scripted, tmp_path, cwd=str(work))
     assert await server.roots(str(work)) == [work.as_uri()]
@@ -104,7 +105,7 @@ async def test_a_conversation_without_a_folder_shares_none(
 
 
 async def test_each_conversation_has_its_own_where_each_has_a_process(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, work: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, work: Path
 ) -> None:
     server = await told(hosted, scripted, tmp_path, cwd=str(work), per_conversation=True)
     for name, conversation in (("one", "c1"), ("two", "c2"), ("one", "c1")):
@@ -112,7 +113,7 @@ async def test_each_conversation_has_its_own_where_each_has_a_process(
 
 
 async def test_a_folder_that_the_consent_does_not_name_is_not_told(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, work: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, work: Path
 ) -> None:
     server = await told(hosted, scripted, tmp_path)
     assert await server.roots(str(work)) == ["not offered"]
@@ -131,7 +132,7 @@ def test_what_names_a_folder(scripted: Scripted, work: Path) -> None:
     assert told(str(work), roots=("/srv/data",)) == ("file:///srv/data", *uri)
 
 
-async def test_a_server_elsewhere_is_told_of_no_folder_of_a_conversation(hosted: Hosted, work: Path) -> None:
-    async with serving(Streamable(Brain())) as gateway:
+async def test_a_server_elsewhere_is_told_of_no_folder_of_a_conversation(hosted: McpHost, work: Path) -> None:
+    async with TinyHttp(Streamable(Brain())) as gateway:
         await hosted.add(ServerInput(name="Far", url=gateway.url))
         assert roots_of(hosted.server("Far").entry, str(work)) == ()

@@ -19,7 +19,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.lazy import Lazy
 from pilothouse.types.ports import ToolOutput
 from pilothouse.types.servers import ServerEntry, ServerInput, ServerPatch
-from tests.support.mcp_hosting import Hosted, hosting
+from tests.support.mcp_hosting import McpHost, open_mcp_host
 from tests.support.waiting import eventually
 
 
@@ -85,7 +85,7 @@ class Opening:
 
 @pytest.mark.case("TST-08", "NAM-04")
 async def test_a_call_reaches_the_server_that_its_name_says_and_no_other(home: Path) -> None:
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         opening = Opening()
         hosted.supervisor.parts = msgspec.structs.replace(hosted.supervisor.parts, opener=Lazy(lambda: opening))
         names = ("alpha", "beta", "gamma")
@@ -101,7 +101,7 @@ async def test_a_call_reaches_the_server_that_its_name_says_and_no_other(home: P
 
 @pytest.mark.case("NAM-17")
 async def test_tools_are_made_once_and_anew_when_something_about_their_server_changed(home: Path) -> None:
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         hosted.supervisor.parts = msgspec.structs.replace(hosted.supervisor.parts, opener=Lazy(Opening))
         view = await hosted.add(ServerInput(name="alpha", url="https://alpha.example.com/mcp"))
         assert (await hosted.admin.test(ME, "alpha")).ok
@@ -135,7 +135,7 @@ class Crowded(Opening):
 @pytest.mark.case("F-15")
 @pytest.mark.slow
 async def test_of_many_servers_eight_are_started_at_a_time(home: Path) -> None:
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         crowded = Crowded()
         hosted.supervisor.parts = msgspec.structs.replace(hosted.supervisor.parts, opener=Lazy(lambda: crowded))
         names = [f"server{number}" for number in range(20)]
@@ -152,7 +152,7 @@ async def test_of_many_servers_eight_are_started_at_a_time(home: Path) -> None:
         assert crowded.most == 8
 
 
-async def call(hosted: Hosted, server: str, tool: str) -> str:
+async def call(hosted: McpHost, server: str, tool: str) -> str:
     output = await hosted.call(f"{server}.{tool}", {"n": f"{server}.{tool}"})
     assert isinstance(output, ToolOutput)
     return output.text

@@ -8,7 +8,7 @@ from pilothouse.mcp.servers.secret_detection import secret_asked
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask, ToolOutput, ToolPaused
 from tests.mcp.conftest import Scripted
-from tests.support.mcp_hosting import Hosted
+from tests.support.mcp_hosting import McpHost
 
 
 def form(**fields: JsonObject) -> tuple[Ask, ...]:
@@ -46,7 +46,7 @@ def test_an_honest_field_is_asked_for(name: str) -> None:
 @pytest.mark.case("EXFIL-07")
 @pytest.mark.parametrize("era", ["modern", "legacy"])
 async def test_a_server_that_asks_for_a_password_gets_nothing_and_the_call_says_so(
-    hosted: Hosted, scripted: Scripted, era: str
+    hosted: McpHost, scripted: Scripted, era: str
 ) -> None:
     await hosted.add(scripted(*(["--era", "modern"] if era == "modern" else []), name="Nosy"))
     schema = {"type": "object", "properties": {"password": {"type": "string"}}}

@@ -15,9 +15,9 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.server_keys import KeyInput
 from pilothouse.types.servers import ConsentGiven, ServerInput
 from tests.mcp.conftest import Scripted
-from tests.support.mcp_gateway import OldGateway, Socket, Streamable, serving
-from tests.support.mcp_hosting import Hosted, hosting, text
-from tests.support.tiny_http import Answer, Request
+from tests.support.mcp_gateway import OldGateway, Socket, Streamable
+from tests.support.mcp_hosting import McpHost, open_mcp_host, text
+from tests.support.tiny_http import Answer, Request, TinyHttp
 
 KEYS = {"FIRST_TOKEN": "value-of-the-first", "SECOND_TOKEN": "value-of-the-second"}
 
@@ -28,7 +28,7 @@ def files_of(folder: Path) -> list[Path]:
 
 @pytest.mark.case("AUT-07", "AUT-09", "AUT-11")
 async def test_each_key_of_a_local_server_has_a_closed_file_and_is_in_its_environment(
-    home: Path, hosted: Hosted, scripted: Scripted
+    home: Path, hosted: McpHost, scripted: Scripted
 ) -> None:
     view = await hosted.add(scripted(env=dict(KEYS)))
     seen = json.loads(text(await hosted.call_when_known("scripted.env")))
@@ -43,11 +43,11 @@ async def test_each_key_of_a_local_server_has_a_closed_file_and_is_in_its_enviro
 
 
 @pytest.mark.case("AUT-12", "AUT-13")
-async def test_each_server_is_sent_its_own_token_over_every_wire_and_no_other(hosted: Hosted) -> None:
+async def test_each_server_is_sent_its_own_token_over_every_wire_and_no_other(hosted: McpHost) -> None:
     async with (
-        serving(Streamable()) as one,
-        serving(OldGateway()) as two,
-        serving(Streamable()) as none,
+        TinyHttp(Streamable()) as one,
+        TinyHttp(OldGateway()) as two,
+        TinyHttp(Streamable()) as none,
         Socket().running() as three,
     ):
         urls = {"One": f"{one.url}/mcp", "Two": f"{two.url}/sse", "Three": three.url.replace("http", "ws")}
@@ -65,10 +65,10 @@ async def test_each_server_is_sent_its_own_token_over_every_wire_and_no_other(ho
 
 @pytest.mark.case("AUT-08")
 async def test_of_a_key_file_only_the_path_is_kept_and_its_key_is_read_when_it_is_needed(
-    home: Path, hosted: Hosted, tmp_path: Path
+    home: Path, hosted: McpHost, tmp_path: Path
 ) -> None:
     file = tmp_path / "key"
-    async with serving(Streamable()) as server:
+    async with TinyHttp(Streamable()) as server:
         entry = {
             "id": "one",
             "name": "Filed",
@@ -98,7 +98,7 @@ def key_file(folder: Path, text: str, name: str = "key") -> Path:
 
 @pytest.mark.case("AUT-06", "AUT-08", "AUT-09", "AUT-11")
 async def test_keys_are_pasted_read_from_a_file_and_from_the_environment_side_by_side(
-    home: Path, hosted: Hosted, scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, hosted: McpHost, scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OF_MINE", " value-of-the-environment\n")
     file = key_file(tmp_path, "  value-of-the-file \n")
@@ -128,11 +128,11 @@ async def test_keys_are_pasted_read_from_a_file_and_from_the_environment_side_by
 
 @pytest.mark.case("AUT-08", "AUT-12")
 async def test_a_key_file_is_sent_to_a_remote_server_as_a_bearer_over_every_wire(
-    hosted: Hosted, tmp_path: Path
+    hosted: McpHost, tmp_path: Path
 ) -> None:
     keys = {"header:Authorization": KeyInput(file=str(key_file(tmp_path, " of-a-file\n")))}
     own = {"header:X-Api-Key": KeyInput(file=str(key_file(tmp_path, "raw", "raw")))}
-    async with serving(Streamable()) as one, serving(OldGateway()) as two, Socket().running() as three:
+    async with TinyHttp(Streamable()) as one, TinyHttp(OldGateway()) as two, Socket().running() as three:
         urls = {"One": f"{one.url}/mcp", "Two": f"{two.url}/sse", "Three": three.url.replace("http", "ws")}
         for name, url in urls.items():
             await hosted.add(ServerInput(name=name, url=url, keys={**keys, **own}))
@@ -144,8 +144,8 @@ async def test_a_key_file_is_sent_to_a_remote_server_as_a_bearer_over_every_wire
 
 
 @pytest.mark.case("AUT-08")
-async def test_a_key_file_that_says_how_it_is_meant_is_sent_as_it_is(hosted: Hosted, tmp_path: Path) -> None:
-    async with serving(Streamable()) as server:
+async def test_a_key_file_that_says_how_it_is_meant_is_sent_as_it_is(hosted: McpHost, tmp_path: Path) -> None:
+    async with TinyHttp(Streamable()) as server:
         key = KeyInput(file=str(key_file(tmp_path, "Basic dXNlcjprZXk=\n")))
         await hosted.add(ServerInput(name="One", url=f"{server.url}/mcp", keys={"header:Authorization": key}))
         assert (await hosted.admin.test(ME, "One")).ok
@@ -168,25 +168,26 @@ def broken(folder: Path, kind: str) -> str:
     return str(path)
 
 
+BAD_FILES = {
+    "missing": ("is not there", "pilothouse mcp keys Filed"),
+    "a link to nothing": ("is not there", "pilothouse mcp keys Filed"),
+    "empty": ("is empty", "Put the key into it."),
+    "a folder": ("is a folder", "Give the path of the file in it."),
+    "several lines": ("has more than one line", "Leave the key in it and nothing else."),
+    "large": ("is too large to hold one key", "pilothouse mcp keys Filed"),
+    "no text": ("is no text", "pilothouse mcp keys Filed"),
+    "open to all": ("can be read by everybody on this machine", "Close it: chmod 600 "),
+    "writable by all": ("can be changed by everybody on this machine", "Close it: chmod 600 "),
+    "half a path": ("is half a path", "Give the whole path."),
+}
+
+
 @pytest.mark.case("AUT-08")
-@pytest.mark.parametrize(
-    ("kind", "said", "fix"),
-    [
-        ("missing", "is not there", "pilothouse mcp keys Filed"),
-        ("a link to nothing", "is not there", "pilothouse mcp keys Filed"),
-        ("empty", "is empty", "Put the key into it."),
-        ("a folder", "is a folder", "Give the path of the file in it."),
-        ("several lines", "has more than one line", "Leave the key in it and nothing else."),
-        ("large", "is too large to hold one key", "pilothouse mcp keys Filed"),
-        ("no text", "is no text", "pilothouse mcp keys Filed"),
-        ("open to all", "can be read by everybody on this machine", "Close it: chmod 600 "),
-        ("writable by all", "can be changed by everybody on this machine", "Close it: chmod 600 "),
-        ("half a path", "is half a path", "Give the whole path."),
-    ],
-)
+@pytest.mark.parametrize("kind", BAD_FILES)
 async def test_a_bad_key_file_is_told_in_one_sentence_with_the_way_back(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, kind: str, said: str, fix: str
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, kind: str
 ) -> None:
+    said, fix = BAD_FILES[kind]
     path = broken(tmp_path, kind)
     view = await hosted.add(scripted(name="Filed", keys={"env:MY_TOKEN": KeyInput(file=path)}))
     tested = await hosted.admin.test(ME, view.id)
@@ -201,7 +202,7 @@ async def test_a_bad_key_file_is_told_in_one_sentence_with_the_way_back(
 @pytest.mark.case("AUT-06", "AUT-08")
 @pytest.mark.parametrize("kind", ["missing", "empty", "a folder", "open to all", "half a path"])
 async def test_a_bad_key_file_takes_the_place_of_no_key_that_was_given_before(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path, kind: str
+    hosted: McpHost, scripted: Scripted, tmp_path: Path, kind: str
 ) -> None:
     path = broken(tmp_path, kind)
     view = await hosted.add(scripted(name="Filed", keys={"env:MY_TOKEN": KeyInput(value="pasted-before")}))
@@ -221,7 +222,7 @@ async def test_a_bad_key_file_takes_the_place_of_no_key_that_was_given_before(
 
 @pytest.mark.case("AUT-06")
 async def test_a_variable_that_is_not_set_is_told(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NOT_SET_HERE", raising=False)
     view = await hosted.add(scripted(keys={"env:MY_TOKEN": KeyInput(environment="NOT_SET_HERE")}))
@@ -235,12 +236,12 @@ async def test_keys_that_a_server_asks_for_are_known_by_labels_until_they_are_gi
     home: Path, scripted: Scripted, quick: None
 ) -> None:
     wants = "SLACK_BOT_TOKEN,SLACK_TEAM_ID"
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         view = await hosted.add(scripted("--wants", wants, name="Slack"))
         tested = await hosted.admin.test(ME, view.id)
         assert tested.message == "“Slack” needs its Slack bot token and Slack team ID."
         assert tested.fix == "Give them in Settings, MCP, or with `pilothouse mcp keys Slack`."
-    async with hosting(home) as hosted:
+    async with open_mcp_host(home) as hosted:
         view = await hosted.view("Slack")
         said = "Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables"
         assert [(key.label, key.source, key.about) for key in view.keys] == [
@@ -254,7 +255,7 @@ async def test_keys_that_a_server_asks_for_are_known_by_labels_until_they_are_gi
         assert (await hosted.until("Slack", "connected")).keys == given.keys
 
 
-async def test_a_variable_that_nobody_asked_for_is_agreed_to_first(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_variable_that_nobody_asked_for_is_agreed_to_first(hosted: McpHost, scripted: Scripted) -> None:
     view = await hosted.add(scripted("--wants", "A_TOKEN"))
     await hosted.until("Scripted", "error")
     keys = {"env:A_TOKEN": KeyInput(value="one"), "env:NODE_OPTIONS": KeyInput(value="--require=/tmp/x.js")}
@@ -264,7 +265,7 @@ async def test_a_variable_that_nobody_asked_for_is_agreed_to_first(hosted: Hoste
 
 
 async def test_a_form_keeps_keys_with_null_and_drops_what_it_leaves_out(
-    home: Path, hosted: Hosted, scripted: Scripted, tmp_path: Path
+    home: Path, hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     file = key_file(tmp_path, "of-a-file")
     keys = {"env:A_TOKEN": KeyInput(value="pasted-one"), "env:B_TOKEN": KeyInput(file=str(file))}
@@ -299,7 +300,7 @@ async def test_a_form_keeps_keys_with_null_and_drops_what_it_leaves_out(
     ],
 )
 async def test_a_key_that_makes_no_sense_is_refused(
-    hosted: Hosted, scripted: Scripted, keys: dict[str, KeyInput], said: str
+    hosted: McpHost, scripted: Scripted, keys: dict[str, KeyInput], said: str
 ) -> None:
     with pytest.raises(PilothouseError, match=re.escape(said)) as refused:
         await hosted.admin.add(ME, scripted(keys=keys))
@@ -308,14 +309,13 @@ async def test_a_key_that_makes_no_sense_is_refused(
 
 @pytest.mark.case("AUT-10")
 async def test_a_server_that_starts_and_answers_only_with_an_error_asks_for_its_key_as_well(
-    hosted: Hosted, scripted: Scripted
+    hosted: McpHost, scripted: Scripted
 ) -> None:
     await hosted.add(scripted("--say", "no TAVILY_API_KEY set; running in keyless mode"))
-    await hosted.tools_when_known("scripted.fail")
-    [first] = (await hosted.view("Scripted")).keys
+    connected = await hosted.until("Scripted", "connected")
+    [first] = connected.keys
     assert (first.label, first.source) == ("Tavily API key", "missing")
-    assert (await hosted.view("Scripted")).state == "connected"
-    await hosted.call("scripted.fail", {"message": "Error: OPENAI_API_KEY is not set"})
+    await hosted.call_when_known("scripted.fail", {"message": "Error: OPENAI_API_KEY is not set"})
     view = await hosted.view("Scripted")
     assert [(key.label, key.about) for key in view.keys[1:]] == [("OpenAI API key", "Error: OPENAI_API_KEY is not set")]
     await hosted.call("scripted.echo", {"text": "hello"})
@@ -323,13 +323,13 @@ async def test_a_server_that_starts_and_answers_only_with_an_error_asks_for_its_
 
 
 @pytest.mark.case("AUT-10")
-async def test_a_remote_server_that_refuses_without_a_key_asks_for_a_token(hosted: Hosted) -> None:
+async def test_a_remote_server_that_refuses_without_a_key_asks_for_a_token(hosted: McpHost) -> None:
     def closed(request: Request) -> Answer:
         if request.headers.get("x-api-key") == "right":
             return Streamable()(request)
         return Answer(401, b'{"error": "Missing X-API-Key header"}', {"Content-Type": "application/json"})
 
-    async with serving(closed) as server:
+    async with TinyHttp(closed) as server:
         body = ServerInput(name="Far", url=f"{server.url}/mcp")
         view = await hosted.add(body)
         assert not (await hosted.admin.test(ME, "Far")).ok
@@ -348,7 +348,7 @@ async def test_a_remote_server_that_refuses_without_a_key_asks_for_a_token(hoste
 
 @pytest.mark.case("AUT-08")
 async def test_the_key_file_of_the_oldest_form_is_for_the_one_key_that_a_local_server_lacks(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     view = await hosted.add(scripted("--wants", "GITHUB_TOKEN", enabled=False), agree=False)
     file = key_file(tmp_path, "of-a-file\n")

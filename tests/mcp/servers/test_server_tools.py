@@ -24,13 +24,13 @@ from pilothouse.types.servers import (
     ToolTry,
 )
 from tests.mcp.conftest import Scripted
-from tests.support.mcp_hosting import Hosted, Progress, context, failure, hosting, text
+from tests.support.mcp_hosting import McpHost, Progress, context, failure, open_mcp_host, text
 from tests.support.waiting import eventually
 
 
 @pytest.mark.case("HND-06", "NAM-17")
 async def test_changed_tools_are_picked_up_live_and_wait_for_the_person(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     tools = tmp_path / "tools.json"
     echo = {"name": "echo", "description": "Echoes.", "inputSchema": {"type": "object"}}
@@ -57,7 +57,7 @@ async def test_changed_tools_are_picked_up_live_and_wait_for_the_person(
 
 
 @pytest.mark.case("NAM-03", "NAM-04", "NAM-06", "NAM-07", "NAM-08", "NAM-10", "NAM-14", "NAM-15")
-async def test_a_selection_replaces_the_default_and_names_what_it_wants(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_selection_replaces_the_default_and_names_what_it_wants(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted(name="Alpha"))
     await hosted.add(scripted(name="Beta"))
     await hosted.call_when_known("alpha.echo", {"text": "x"})
@@ -83,7 +83,7 @@ async def test_a_selection_replaces_the_default_and_names_what_it_wants(hosted: 
 
 @pytest.mark.case("NAM-06")
 @pytest.mark.slow
-async def test_a_named_server_is_waited_for_and_the_default_never_waits(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_named_server_is_waited_for_and_the_default_never_waits(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted("--delay", "0.5", name="Slow"))
     await hosted.add(scripted("--start", "silent", name="Dead"))
     assert list(await hosted.tools()) == ["think"]
@@ -91,7 +91,7 @@ async def test_a_named_server_is_waited_for_and_the_default_never_waits(hosted: 
     assert "slow.echo" in waited
 
 
-async def test_a_named_server_that_cannot_start_is_told(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_named_server_that_cannot_start_is_told(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted("--start", "exit", "--code", "3", name="Broken"))
     await hosted.add(scripted(name="New"), agree=False)
     for name, code in (("Broken", "server_failed"), ("New", "unknown_server")):
@@ -101,7 +101,7 @@ async def test_a_named_server_that_cannot_start_is_told(hosted: Hosted, scripted
 
 
 async def test_a_call_that_asks_something_pauses_and_goes_on_with_the_answer(
-    hosted: Hosted, scripted: Scripted
+    hosted: McpHost, scripted: Scripted
 ) -> None:
     await hosted.add(scripted(name="Old"))
     await hosted.add(scripted("--era", "modern", name="New"))
@@ -117,7 +117,7 @@ async def test_a_call_that_asks_something_pauses_and_goes_on_with_the_answer(
 
 @pytest.mark.slow
 async def test_a_server_that_waits_for_an_answer_is_not_idle(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await hosted.add(scripted())
     await hosted.add(scripted(name="Other"))
@@ -134,7 +134,7 @@ async def test_a_server_that_waits_for_an_answer_is_not_idle(
 
 
 async def test_a_server_is_not_stopped_for_others_when_a_call_has_come_meanwhile(
-    hosted: Hosted, scripted: Scripted
+    hosted: McpHost, scripted: Scripted
 ) -> None:
     await hosted.add(scripted())
     await hosted.call_when_known("scripted.echo", {"text": "x"})
@@ -143,7 +143,7 @@ async def test_a_server_is_not_stopped_for_others_when_a_call_has_come_meanwhile
     assert text(await hosted.call("scripted.pid")) == pid
 
 
-async def test_a_question_whose_server_was_restarted_is_not_asked_twice(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_question_whose_server_was_restarted_is_not_asked_twice(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted())
     paused = await hosted.call_when_known("scripted.ask")
     assert isinstance(paused, ToolPaused)
@@ -155,7 +155,7 @@ async def test_a_question_whose_server_was_restarted_is_not_asked_twice(hosted: 
 
 
 async def test_a_question_whose_server_was_switched_off_meanwhile_does_not_hide_that_the_call_had_begun(
-    hosted: Hosted, scripted: Scripted
+    hosted: McpHost, scripted: Scripted
 ) -> None:
     await hosted.add(scripted())
     tool = (await hosted.tools_when_known("scripted.ask"))["scripted.ask"]
@@ -171,7 +171,7 @@ async def test_a_question_whose_server_was_switched_off_meanwhile_does_not_hide_
 
 
 async def test_a_call_that_waits_for_an_answer_can_be_given_up(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     record = tmp_path / "record"
     await hosted.add(scripted("--record", str(record)))
@@ -185,7 +185,7 @@ async def test_a_call_that_waits_for_an_answer_can_be_given_up(
 
 
 @pytest.mark.case("TMO-07", "F-18")
-async def test_cancelling_a_call_tells_the_server(hosted: Hosted, scripted: Scripted, tmp_path: Path) -> None:
+async def test_cancelling_a_call_tells_the_server(hosted: McpHost, scripted: Scripted, tmp_path: Path) -> None:
     record = tmp_path / "record"
     await hosted.add(scripted("--record", str(record)))
     await hosted.call_when_known("scripted.echo", {"text": "x"})
@@ -203,7 +203,7 @@ async def test_cancelling_a_call_tells_the_server(hosted: Hosted, scripted: Scri
 
 
 @pytest.mark.case("ERR-13", "TMO-03", "TMO-11", "ERR-03", "TRN-08")
-async def test_failures_of_tools_are_told_in_the_servers_own_words(hosted: Hosted, scripted: Scripted) -> None:
+async def test_failures_of_tools_are_told_in_the_servers_own_words(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted(tool_times={"sleep": ToolTimes(total=120)}))
     assert failure(await hosted.call_when_known("scripted.fail", {"message": "No such city."})) == (
         "TOOL_ERROR",
@@ -219,7 +219,7 @@ async def test_failures_of_tools_are_told_in_the_servers_own_words(hosted: Hoste
     assert tools["scripted.echo"].shown({"text": "Hello\nworld"}).summary == "scripted.echo: Hello world"
 
 
-async def test_progress_is_passed_on(hosted: Hosted, scripted: Scripted) -> None:
+async def test_progress_is_passed_on(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted())
     await hosted.call_when_known("scripted.echo", {"text": "x"})
     progress = Progress()
@@ -228,7 +228,7 @@ async def test_progress_is_passed_on(hosted: Hosted, scripted: Scripted) -> None
 
 
 @pytest.mark.case("STA-07", "OBS-07")
-async def test_a_person_tries_a_tool_and_sees_what_happened(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_person_tries_a_tool_and_sees_what_happened(hosted: McpHost, scripted: Scripted) -> None:
     view = await hosted.add(scripted(env={"TOKEN": "canary-secret-value"}))
     await hosted.call_when_known("scripted.echo", {"text": "x"})
     assert (await hosted.admin.traffic(ME, 0, view.id)).messages == ()
@@ -255,7 +255,7 @@ async def test_a_person_tries_a_tool_and_sees_what_happened(hosted: Hosted, scri
 
 
 @pytest.mark.case("HND-16", "HND-17")
-async def test_many_tools_are_listed_and_the_log_says_how(hosted: Hosted, scripted: Scripted, tmp_path: Path) -> None:
+async def test_many_tools_are_listed_and_the_log_says_how(hosted: McpHost, scripted: Scripted, tmp_path: Path) -> None:
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps([{"name": f"tool_{number}", "inputSchema": {}} for number in range(44)]))
     await hosted.add(scripted("--tools", str(tools)))
@@ -267,7 +267,7 @@ async def test_many_tools_are_listed_and_the_log_says_how(hosted: Hosted, script
 
 @pytest.mark.case("TOOL-04", "NAM-02")
 async def test_the_same_name_on_two_servers_and_a_built_in_name_shadow_nothing(
-    hosted: Hosted, scripted: Scripted, tmp_path: Path
+    hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps([{"name": "think", "inputSchema": {}}, {"name": "echo", "inputSchema": {}}]))
@@ -286,11 +286,11 @@ async def test_the_same_name_on_two_servers_and_a_built_in_name_shadow_nothing(
 @pytest.mark.case("PRF-01", "TMO-04")
 @pytest.mark.slow
 async def test_a_call_that_waits_for_its_server_to_start_says_so(
-    home: Path, hosted: Hosted, scripted: Scripted
+    home: Path, hosted: McpHost, scripted: Scripted
 ) -> None:
     await hosted.add(scripted("--delay", "0.5"))
     assert (await hosted.admin.test(ME, "Scripted")).ok
-    async with hosting(home) as again:
+    async with open_mcp_host(home) as again:
         progress = Progress()
         assert text(await again.call("scripted.echo", {"text": "x"}, progress=progress)) == "x"
         assert progress.told == [(None, None, "Starting Scripted...")]
@@ -299,7 +299,7 @@ async def test_a_call_that_waits_for_its_server_to_start_says_so(
 @pytest.mark.case("ERR-15")
 @pytest.mark.slow
 async def test_a_server_that_never_answers_its_calls_is_spared_for_a_while(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MCP_TOTAL", 0.05)
     monkeypatch.setattr(limits, "BREAKER_FAILURES", 2)
@@ -311,7 +311,7 @@ async def test_a_server_that_never_answers_its_calls_is_spared_for_a_while(
     assert failure(await hosted.call("scripted.echo", {"text": "x"}))[0] == "SERVER_UNAVAILABLE"
 
 
-async def test_a_server_that_a_person_tested_is_called_again_at_once(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_server_that_a_person_tested_is_called_again_at_once(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted())
     await hosted.tools_when_known("scripted.echo")
     for _ in range(limits.BREAKER_FAILURES):

@@ -20,7 +20,7 @@ from pilothouse.mcp.servers.shared_catalogue import SharedCatalogue, approvals_i
 from pilothouse.mcp.servers.shared_consents import SharedConsents
 from pilothouse.types.servers import ServerEntry, ServerInput
 from pilothouse.wiring.shared_settings import Shared
-from tests.support.replicas import give_key, shared_by
+from tests.support.replicas import open_shared_settings, set_master_key
 
 FAR: ServerEntry = parse_entry(
     {"id": "far", "name": "Far", "package": {"type": "http", "identifier": "https://far.example/mcp"}, "config": {}}
@@ -49,8 +49,11 @@ class Both(NamedTuple):
 
 @pytest.fixture
 def both(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Both]:
-    give_key(monkeypatch, tmp_path)
-    with shared_by(postgres_url, tmp_path / "a") as a, shared_by(postgres_url, tmp_path / "b") as b:
+    set_master_key(monkeypatch, tmp_path)
+    with (
+        open_shared_settings(postgres_url, tmp_path / "a") as a,
+        open_shared_settings(postgres_url, tmp_path / "b") as b,
+    ):
         yield Both(a, b, tmp_path)
 
 

@@ -19,9 +19,10 @@ from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.ports import Resumed, ToolOutput, ToolPaused
 from pilothouse.types.servers import ServerInput, ServerView
 from pilothouse.types.sign_ins import SignInAnswer, SignInStart
-from tests.support.fake_issuer import Answer, OneTool
-from tests.support.mcp_hosting import Hosted, hosting
-from tests.support.signing_in import PATIENCE, Setting, ask, signing_in
+from tests.support.fake_issuer import OneTool
+from tests.support.mcp_hosting import McpHost, open_mcp_host
+from tests.support.sign_ins import PATIENCE, SignInSetting, ask, open_sign_in
+from tests.support.tiny_http import Answer
 
 pytestmark = pytest.mark.slow
 
@@ -30,9 +31,11 @@ BACK = "http://127.0.0.1:41999/oauth/callback"
 
 
 @asynccontextmanager
-async def wanting_tokens(home: Path, *, signed_in: bool = True) -> AsyncIterator[tuple[Setting, OneTool, Hosted]]:
+async def wanting_tokens(
+    home: Path, *, signed_in: bool = True
+) -> AsyncIterator[tuple[SignInSetting, OneTool, McpHost]]:
     """A host with a server that its person signed in to once, or never."""
-    async with signing_in(OneTool) as setting, hosting(home, begin=True) as hosted:
+    async with open_sign_in(OneTool) as setting, open_mcp_host(home, begin=True) as hosted:
         assert isinstance(setting.resource, OneTool)
         await hosted.admin.add(ME, ServerInput(name="One", command_line=setting.resource.mcp))
         if signed_in:
@@ -46,13 +49,13 @@ async def browsed(url: str) -> str:
     return reply.headers["location"]
 
 
-async def sign_in(hosted: Hosted, name: str = "One") -> ServerView:
+async def sign_in(hosted: McpHost, name: str = "One") -> ServerView:
     """Sign in as a person does."""
     begun = await hosted.admin.begin_sign_in(ME, name, SignInStart(redirect_uri=BACK))
     return await hosted.admin.finish_sign_in(ME, SignInAnswer(address=await browsed(begun.url)))
 
 
-async def kept(setting: Setting, hosted: Hosted) -> Credential:
+async def kept(setting: SignInSetting, hosted: McpHost) -> Credential:
     found = await SecretCredentials(hosted.secrets).get(setting.resource.mcp)
     assert found is not None
     return found
@@ -72,7 +75,7 @@ async def test_a_token_that_ends_during_a_run_is_renewed_and_no_call_notices(hom
         setting.issuer.valid.clear()
         outputs = await asyncio.gather(*(hosted.call("one.look") for _ in range(8)))
         assert [output.text for output in outputs if isinstance(output, ToolOutput)] == ["seen"] * 8
-        renewals = [asked for asked in setting.issuer.requests("/token") if "refresh_token" in asked.form]
+        renewals = [asked for asked in setting.issuer.requests_to("/token") if "refresh_token" in asked.form]
         assert len(renewals) == 1
         tokens = (await kept(setting, hosted)).tokens
         assert tokens is not None
@@ -127,7 +130,7 @@ async def test_when_only_a_person_can_help_the_call_waits_for_them_and_goes_on(h
 
 @pytest.mark.case("ERR-05")
 async def test_a_person_who_was_refused_reads_that_and_may_try_again() -> None:
-    async with signing_in() as setting:
+    async with open_sign_in() as setting:
         setting.guest.change = lambda query: {"error": "access_denied", "state": query["state"]}
         with pytest.raises(SignInNeeded) as refused:
             await ask(setting.access(), setting.resource.mcp)
@@ -181,10 +184,10 @@ async def test_a_token_that_is_over_is_renewed_before_it_is_used(home: Path) -> 
         setting.issuer.expires_in = 0
         await sign_in(hosted)
         await hosted.until("One", "connected")
-        [code] = [asked for asked in setting.issuer.requests("/token") if "code" in asked.form]
+        [code] = [asked for asked in setting.issuer.requests_to("/token") if "code" in asked.form]
         assert code.form["grant_type"] == "authorization_code"
         first = min(setting.issuer.valid, key=lambda token: int(token.split("-")[1]))
-        used = {asked.headers.get("authorization", "") for asked in server.requests("/mcp")}
+        used = {asked.headers.get("authorization", "") for asked in server.requests_to("/mcp")}
         assert f"Bearer {first}" not in used
 
 
@@ -198,7 +201,7 @@ async def test_an_answer_counts_once_for_the_newest_sign_in_of_its_server(home: 
             with pytest.raises(PilothouseError, match="not one that waits here") as refused:
                 await hosted.admin.finish_sign_in(ME, SignInAnswer(address=address))
             assert refused.value.code == "sign_in_failed"
-        assert not setting.issuer.requests("/token")
+        assert not setting.issuer.requests_to("/token")
         good = await hosted.admin.begin_sign_in(ME, "One", SignInStart(redirect_uri=BACK))
         address = await browsed(good.url)
         # What a person copies may be the whole address, or only its end.
@@ -208,14 +211,14 @@ async def test_an_answer_counts_once_for_the_newest_sign_in_of_its_server(home: 
 
 
 async def test_a_sign_in_outlives_a_restart(home: Path) -> None:
-    async with signing_in(OneTool) as setting:
-        async with hosting(home, begin=True) as hosted:
+    async with open_sign_in(OneTool) as setting:
+        async with open_mcp_host(home, begin=True) as hosted:
             await hosted.admin.add(ME, ServerInput(name="One", command_line=setting.resource.mcp))
             begun = await hosted.admin.begin_sign_in(ME, "One", SignInStart(redirect_uri=BACK))
-        async with hosting(home, begin=True) as hosted:
+        async with open_mcp_host(home, begin=True) as hosted:
             view = await hosted.admin.finish_sign_in(ME, SignInAnswer(address=await browsed(begun.url)))
             assert view.signed_in is not None
-        async with hosting(home, begin=True) as hosted:
+        async with open_mcp_host(home, begin=True) as hosted:
             output = await hosted.call_when_known("one.look")
             assert isinstance(output, ToolOutput)
             assert output.text == "seen"
@@ -238,7 +241,7 @@ async def test_nobody_is_sent_back_to_another_place_than_this_program(home: Path
         with pytest.raises(PilothouseError, match="comes back to /oauth/callback") as refused:
             await hosted.admin.begin_sign_in(ME, "One", SignInStart(redirect_uri=back))
         assert "pilothouse mcp sign-in" in refused.value.fix
-        assert not setting.issuer.requests("/register")
+        assert not setting.issuer.requests_to("/register")
 
 
 @pytest.mark.case("AUT-26")
@@ -251,11 +254,11 @@ async def test_the_persons_own_client_is_used_and_kept(home: Path) -> None:
         own = SignInStart(redirect_uri=BACK, client_id="mine", client_secret="very-secret")
         begun = await hosted.admin.begin_sign_in(ME, "One", own)
         await hosted.admin.finish_sign_in(ME, SignInAnswer(address=await browsed(begun.url)))
-        assert setting.issuer.requests("/authorize")[-1].query["client_id"] == "mine"
-        assert "authorization" in setting.issuer.requests("/token")[-1].headers
+        assert setting.issuer.requests_to("/authorize")[-1].query["client_id"] == "mine"
+        assert "authorization" in setting.issuer.requests_to("/token")[-1].headers
         # Whoever signs in again need not enter it again.
         await sign_in(hosted)
-        assert setting.issuer.requests("/authorize")[-1].query["client_id"] == "mine"
+        assert setting.issuer.requests_to("/authorize")[-1].query["client_id"] == "mine"
         assert hosted.redactor.redact("x very-secret y") != "x very-secret y"
 
 

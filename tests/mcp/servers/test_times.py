@@ -13,7 +13,7 @@ from pilothouse.types.servers import ServerInput, ToolTimes
 from pilothouse.types.timeouts import ToolTimeouts
 from tests.mcp.conftest import Scripted
 from tests.support.mcp_gateway import forever
-from tests.support.mcp_hosting import Hosted
+from tests.support.mcp_hosting import McpHost
 from tests.support.tiny_http import Answer, TinyHttp
 from tests.support.tools import ToolOf
 
@@ -40,7 +40,7 @@ def test_the_times_and_bounds_of_servers_are_those_that_were_promised() -> None:
 
 @pytest.mark.case("HND-05")
 async def test_a_server_elsewhere_that_does_not_shake_hands_is_given_up_after_a_while(
-    hosted: Hosted, monkeypatch: pytest.MonkeyPatch
+    hosted: McpHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert limits.MCP_HANDSHAKE == 20.0
     monkeypatch.setattr(limits, "MCP_HANDSHAKE", 0.3)
@@ -53,7 +53,7 @@ async def test_a_server_elsewhere_that_does_not_shake_hands_is_given_up_after_a_
 
 
 @pytest.mark.case("TMO-02", "TMO-11", "PRF-03")
-async def test_a_servers_tool_has_ten_minutes_whatever_the_models_window(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_servers_tool_has_ten_minutes_whatever_the_models_window(hosted: McpHost, scripted: Scripted) -> None:
     await hosted.add(scripted())
     tool = (await hosted.tools_when_known("scripted.echo"))["scripted.echo"]
     assert limits.NO_SIGN == 30
@@ -62,7 +62,7 @@ async def test_a_servers_tool_has_ten_minutes_whatever_the_models_window(hosted:
 
 
 @pytest.mark.case("TMO-02")
-async def test_a_server_and_each_of_its_tools_may_have_other_times(hosted: Hosted, scripted: Scripted) -> None:
+async def test_a_server_and_each_of_its_tools_may_have_other_times(hosted: McpHost, scripted: Scripted) -> None:
     own = {"sleep": ToolTimes(total=900), "echo": ToolTimes()}
     await hosted.add(scripted(times=ToolTimes(total=300), tool_times=own))
     tools = await hosted.tools_when_known("scripted.echo")
@@ -81,7 +81,7 @@ def test_a_built_in_tool_has_five_minutes() -> None:
     assert call_times(ToolOf("look"), {}, named, WINDOW).total == 7
 
 
-async def test_of_the_built_in_tools_only_those_that_are_there_are_offered(hosted: Hosted) -> None:
+async def test_of_the_built_in_tools_only_those_that_are_there_are_offered(hosted: McpHost) -> None:
     offered = [tool.spec.name for tool in (await hosted.offered(ToolRequest("c"))).tools]
     assert offered == ["think"]
     more: list[Tool] = [ToolOf("image_generation"), ToolOf("web_operations"), Think()]

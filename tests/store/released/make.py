@@ -33,7 +33,7 @@ from pilothouse.types.todos import Todo, TodoInput
 from pilothouse.wiring import OpenHost, open_host
 from tests.store.released.opening import FOLDER, given
 from tests.store.released.tools import FORM, give
-from tests.support.chatting import ME, Chat
+from tests.support.chats import ME, Chat
 from tests.support.pictures import a_png
 from tests.support.postgres import Postgres
 from tests.support.scripted_endpoint import Endpoint, Reply

@@ -14,8 +14,8 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject, encode
 from pilothouse.wiring import open_host
 from tests.store.released.tools import give
-from tests.support.chatting import ME, PATIENCE, Chat
-from tests.support.folding import Folded
+from tests.support.chats import ME, PATIENCE, Chat
+from tests.support.feed_reader import FeedReader
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.wire_writers import Say, Text, Wire
 
@@ -52,7 +52,7 @@ async def given(home: Path, url: str | None) -> bytes:
 
 async def _folded(chat: Chat, last: int) -> list[Item]:
     """Return the items that the conversation's events make, for whoever reads it from the beginning."""
-    folded = Folded()
+    folded = FeedReader()
     async with asyncio.timeout(PATIENCE), aclosing(await chat.api.conversations.events(ME, chat.id, 0)) as feed:
         async for batch in feed:
             folded.take(batch)

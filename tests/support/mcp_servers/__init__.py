@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-_FOLDER = Path(__file__).parent
+SCRIPTED = Path(__file__).with_name("scripted.py")
 
 
 def scripted(*options: object) -> list[str]:
     """Return the command of the scripted server with these options."""
-    return [sys.executable, str(_FOLDER / "scripted.py"), *(str(option) for option in options)]
+    return [sys.executable, str(SCRIPTED), *(str(option) for option in options)]

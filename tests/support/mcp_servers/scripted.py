@@ -1,6 +1,6 @@
 """An MCP server over stdio that does as its arguments say, with nothing but the standard library.
 
-`scripted.py [--option value …]`, in a process of its own:
+`scripted.py [--option value | --option=value …]`, in a process of its own:
 
     --tools FILE        the tools as JSON; read anew at every tools/list
     --about FILE        what it says about itself as JSON: instructions, and more of its serverInfo; read at each start
@@ -21,26 +21,30 @@
     --ignore-term       ignores SIGTERM and the end of its input
     --spawn             starts a child that leaves its process group, and says its pid on standard error
 
-Its tools (unless --tools says otherwise): echo(text), sleep(seconds), fail(message), big(bytes), exit(code),
+Its tools (unless --tools says otherwise): echo(text), sleep(seconds, until): begins once that file is there,
+fail(message), big(bytes), exit(code),
 raw(line): writes this line, or what stands in `file`, instead of an answer ($ID is the call's id, $BAD is no UTF-8,
 $GIANT is three million letters), progress(steps, seconds, until): goes on after half of them once that file is there,
 ask(schema): elicits, image(), pid(),
 env(): the names of its variables, deaf(): stops reading, flood(megabytes): writes on standard error, count(): how often
 it was called. Not listed by itself: late(text, seconds): answers after that time, whatever it is told meanwhile.
+
+The tests start it thousands of times, so it imports little: `json` and `threading` would take as long as the whole
+start, and what few of its options need is imported where it is used.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import signal
-import subprocess
 import sys
-import threading
 import time
-from pathlib import Path
-from typing import Any
+from _json import encode_basestring_ascii, make_encoder, make_scanner
+from _thread import allocate_lock, start_new_thread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _thread import LockType
+    from typing import Any
 
 ANY = {"type": "object"}
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -59,20 +63,61 @@ CANNOT_PUSH = {
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
+class Reading:
+    """What the parser of `json` is told by its decoder."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_int, parse_float, parse_constant = int, float, float
+
+
+_told: Any = Reading()
+_scan = make_scanner(_told)
+_encode = make_encoder(None, repr, encode_basestring_ascii, None, ": ", ", ", False, False, True)
+
+
+def loads(text: str) -> Any:
+    """Return what JSON says."""
+    return _scan(text.strip(), 0)[0]
+
+
+def dumps(value: object) -> str:
+    """Return something as JSON."""
+    return "".join(_encode(value, 0))
+
+
+class Options:
+    """What its arguments say; each has the type of its default."""
+
+    access_token = about = era = ignores = pushes = record = refuses = say = start = tools = version = wants = ""
+    code = 0
+    delay = list_delay = 0.0
+    ignore_term = spawn = deaf = False
+
+    def __init__(self, arguments: list[str]) -> None:
+        left = iter(arguments)
+        for argument in left:
+            option, has_value, value = argument.removeprefix("--").partition("=")
+            name = option.replace("-", "_")
+            default = getattr(Options, name)
+            setattr(self, name, True if default is False else type(default)(value if has_value else next(left)))
+
+
 class Server:
     """The server's state and its answers."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: Options) -> None:
         self.options = options
-        self.lock = threading.Lock()
+        self.lock = allocate_lock()
         self.cancelled: set[object] = set()
         self.answers: dict[object, Any] = {}
-        self.waiting: dict[object, threading.Event] = {}
+        # Each is locked until its answer is there.
+        self.waiting: dict[object, LockType] = {}
         self.calls = 0
         self.asked = 0
 
     def write(self, message: object) -> None:
-        self.line(json.dumps({"jsonrpc": "2.0", **message}) if isinstance(message, dict) else json.dumps(message))
+        self.line(dumps({"jsonrpc": "2.0", **message}) if isinstance(message, dict) else dumps(message))
 
     def line(self, text: str) -> None:
         with self.lock:
@@ -82,15 +127,19 @@ class Server:
     def take(self, message: dict[str, Any]) -> None:
         if self.options.record:
             with open(self.options.record, "a", encoding="utf-8") as file:
-                file.write(json.dumps(message) + "\n")
+                file.write(dumps(message) + "\n")
         method, number = message.get("method"), message.get("id")
         if method is None:
             self.answers[number] = message
-            self.waiting.pop(number, threading.Event()).set()
+            if number in self.waiting:
+                self.waiting.pop(number).release()
         elif method == "notifications/cancelled":
             self.cancelled.add(message["params"]["requestId"])
         elif number is not None:
-            threading.Thread(target=self.reply, args=(number, method, message.get("params") or {}), daemon=True).start()
+            params = message.get("params") or {}
+            # Here, so that nothing more is read: whoever answers does not keep the reader waiting.
+            self.options.deaf |= params.get("name") == "deaf"
+            start_new_thread(self.reply, (number, method, params))
 
     def reply(self, number: object, method: str, params: dict[str, Any]) -> None:
         modern = self.modern(method, params)
@@ -121,7 +170,7 @@ class Server:
 
     def about(self, words: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what it says to models, and who it says it is."""
-        said = json.loads(Path(self.options.about).read_text(encoding="utf-8")) if self.options.about else words or {}
+        said = loads(_content(self.options.about)) if self.options.about else words or {}
         info = {key: value for key, value in said.items() if key != "instructions"}
         words = {key: said[key] for key in said if key == "instructions"}
         return words, {"name": "scripted", "version": "1.0", **info}
@@ -138,7 +187,7 @@ class Server:
 
     def tools(self) -> list[Any]:
         if self.options.tools:
-            return list(json.loads(Path(self.options.tools).read_text(encoding="utf-8")))
+            return list(loads(_content(self.options.tools)))
         plain = [{"name": name, "description": f"Does {name}.", "inputSchema": ANY} for name in NAMES]
         echo = {"name": "echo", "description": "Gives back what it is given.", "inputSchema": TEXT}
         return [{**echo, "annotations": {"readOnlyHint": True}}, *plain]
@@ -168,6 +217,7 @@ class Server:
         return str(params["arguments"]["text"])
 
     def do_sleep(self, number: object, params: dict[str, Any]) -> str:
+        self.hold(number, params["arguments"].get("until"))
         end = time.monotonic() + float(params["arguments"].get("seconds", 3600))
         while time.monotonic() < end and number not in self.cancelled:
             time.sleep(0.01)
@@ -187,12 +237,12 @@ class Server:
 
     def do_exit(self, number: object, params: dict[str, Any]) -> None:
         code = int(params["arguments"].get("code", 1))
-        os.kill(os.getpid(), signal.SIGKILL) if code < 0 else os._exit(code)
+        os.kill(os.getpid(), 9) if code < 0 else os._exit(code)
 
     def do_raw(self, number: object, params: dict[str, Any]) -> None:
         given = params["arguments"]
-        text = Path(given["file"]).read_text() if "file" in given else str(given["line"])
-        line = text.replace("$ID", json.dumps(number))
+        text = _content(given["file"]) if "file" in given else str(given["line"])
+        line = text.replace("$ID", dumps(number))
         self.line(line.replace("$BAD", "\udcff\udcfe").replace("$GIANT", "x" * 3_000_000))
 
     def do_progress(self, number: object, params: dict[str, Any]) -> str:
@@ -229,10 +279,11 @@ class Server:
             return f"{responses['who']} {params.get('requestState')}"
         self.asked += 1
         name = f"ask-{self.asked}"
-        answered = self.waiting[name] = threading.Event()
+        answered = self.waiting[name] = allocate_lock()
+        answered.acquire()
         self.write({"id": name, "method": "elicitation/create", "params": question})
-        answered.wait(60)
-        return json.dumps(self.answers.get(name, {}).get("result"))
+        answered.acquire(timeout=60)
+        return dumps(self.answers.get(name, {}).get("result"))
 
     def do_image(self, number: object, params: dict[str, Any]) -> dict[str, Any]:
         return {"content": [{"type": "text", "text": "A pixel."},
@@ -246,16 +297,15 @@ class Server:
 
     def do_structured(self, number: object, params: dict[str, Any]) -> dict[str, Any]:
         data = {"city": "Bergen", "days": [{"rain": True}, {"rain": False}]}
-        return {"content": [{"type": "text", "text": json.dumps(data)}], "structuredContent": data}
+        return {"content": [{"type": "text", "text": dumps(data)}], "structuredContent": data}
 
     def do_pid(self, number: object, params: dict[str, Any]) -> str:
         return str(os.getpid())
 
     def do_env(self, number: object, params: dict[str, Any]) -> str:
-        return json.dumps(dict(os.environ))
+        return dumps(dict(os.environ))
 
     def do_deaf(self, number: object, params: dict[str, Any]) -> str:
-        self.options.deaf = True
         return "deaf"
 
     def do_flood(self, number: object, params: dict[str, Any]) -> str:
@@ -268,13 +318,22 @@ class Server:
         return str(self.calls)
 
 
-def begin(options: argparse.Namespace) -> None:
+def _content(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def begin(options: Options) -> None:
     """Do what is to be done before the first message."""
     if options.ignore_term:
+        import signal
+
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if options.say:
         print(options.say, file=sys.stderr, flush=True)
     if options.spawn:
+        import subprocess
+
         child = subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=subprocess.DEVNULL)
         print(f"child {child.pid}", file=sys.stderr, flush=True)
     wanted = [name for name in options.wants.split(",") if name and not os.environ.get(name)]
@@ -289,23 +348,12 @@ def begin(options: argparse.Namespace) -> None:
 
 
 def main(kind: type[Server] = Server) -> None:
-    parser = argparse.ArgumentParser()
-    for name in ("tools", "about", "record", "access-token", "start", "say", "version", "era", "wants"):
-        parser.add_argument(f"--{name}", default="")
-    for name in ("pushes", "refuses", "ignores"):
-        parser.add_argument(f"--{name}", default="")
-    parser.add_argument("--code", type=int, default=0)
-    parser.add_argument("--delay", type=float, default=0.0)
-    parser.add_argument("--list-delay", type=float, default=0.0)
-    parser.add_argument("--ignore-term", action="store_true")
-    parser.add_argument("--spawn", action="store_true")
-    options = parser.parse_args()
-    options.deaf = False
+    options = Options(sys.argv[1:])
     begin(options)
     server = kind(options)
     for line in sys.stdin:
         if options.start not in ("silent", "rubbish"):
-            server.take(json.loads(line))
+            server.take(loads(line))
         while options.deaf:
             time.sleep(0.1)
     while options.ignore_term:

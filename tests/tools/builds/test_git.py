@@ -10,21 +10,21 @@ import pytest
 
 from pilothouse.tools.builds.status import parse
 from pilothouse.types.access import Access
-from tests.support.repositories import building, git, make_repository
-from tests.support.terminals import AtTerminal
+from tests.support.repositories import git, make_repository, open_git_tool
+from tests.support.terminals import TerminalCalls
 
 pytestmark = pytest.mark.slow
 
 COMMIT = "git_commit"
 
 
-async def refused(builds: AtTerminal, operation: str, **arguments: object) -> str:
+async def refused(builds: TerminalCalls, operation: str, **arguments: object) -> str:
     """Return the sentence with which a call is refused."""
     return (await builds.fails(operation, **arguments)).partition(": ")[2]
 
 
 @pytest.mark.case("BLD-05")
-async def test_changed_files_are_listed_with_what_happened_to_them(builds: AtTerminal, work: Path) -> None:
+async def test_changed_files_are_listed_with_what_happened_to_them(builds: TerminalCalls, work: Path) -> None:
     assert (await builds.does("get_changed_files")).text == "On branch main: nothing changed."
     (work / "readme.md").write_text("Hello\nWorld\n")
     (work / "old.txt").unlink()
@@ -50,7 +50,7 @@ async def test_changed_files_are_listed_with_what_happened_to_them(builds: AtTer
     assert "+World" in with_diff.text
 
 
-async def test_only_reading_is_needed_to_look_at_changes(builds: AtTerminal, work: Path) -> None:
+async def test_only_reading_is_needed_to_look_at_changes(builds: TerminalCalls, work: Path) -> None:
     access = await builds.touched("get_changed_files")
     assert (access.effects, access.command) == (frozenset({"reads"}), None)
     assert [(use.path, use.inside) for use in access.paths] == [(str(work), True)]
@@ -59,7 +59,7 @@ async def test_only_reading_is_needed_to_look_at_changes(builds: AtTerminal, wor
     assert limited.supported_operations == ("get_task_output", "get_changed_files")
 
 
-async def test_a_repository_that_begins_further_up_is_outside(builds: AtTerminal, work: Path) -> None:
+async def test_a_repository_that_begins_further_up_is_outside(builds: TerminalCalls, work: Path) -> None:
     inner = work / "inner"
     inner.mkdir()
     (inner / "a.txt").write_text("a\n")
@@ -75,11 +75,11 @@ async def test_only_what_is_in_the_folder_is_listed_of_a_larger_repository(home:
     inner.mkdir()
     (inner / "a.txt").write_text("a\n")
     (work / "b.txt").write_text("b\n")
-    async with building(home, inner, "none") as builds:
+    async with open_git_tool(home, inner, "none") as builds:
         assert (await builds.does("get_changed_files")).text.splitlines()[1:] == ["inner/a.txt: untracked"]
 
 
-async def test_without_a_repository_there_is_one_sentence(builds: AtTerminal, tmp_path: Path) -> None:
+async def test_without_a_repository_there_is_one_sentence(builds: TerminalCalls, tmp_path: Path) -> None:
     builds.folder = tmp_path / "empty"
     builds.folder.mkdir()
     assert await refused(builds, "get_changed_files") == f"{builds.folder} is not in a git repository."
@@ -87,7 +87,7 @@ async def test_without_a_repository_there_is_one_sentence(builds: AtTerminal, tm
 
 @pytest.mark.case("BLD-04")
 async def test_a_commit_has_the_named_files_and_what_was_staged_and_nothing_else(
-    builds: AtTerminal, work: Path
+    builds: TerminalCalls, work: Path
 ) -> None:
     (work / "readme.md").write_text("Hello\nWorld\n")
     (work / "old.txt").unlink()
@@ -113,7 +113,7 @@ async def test_a_commit_has_the_named_files_and_what_was_staged_and_nothing_else
 
 
 @pytest.mark.case("BLD-04")
-async def test_what_a_commit_contains_is_shown_first(builds: AtTerminal, work: Path) -> None:
+async def test_what_a_commit_contains_is_shown_first(builds: TerminalCalls, work: Path) -> None:
     (work / "readme.md").write_text("Hello\nWorld\n")
     (work / "new.txt").write_text("new\n")
     (work / "picture.bin").write_bytes(b"\0\1\2")
@@ -152,7 +152,7 @@ async def test_what_a_commit_contains_is_shown_first(builds: AtTerminal, work: P
 @pytest.mark.case("BLD-04", "AUTHZ-01")
 @pytest.mark.parametrize("name", ["readme.md", "new.txt", "staged.txt"])
 async def test_a_file_that_changed_after_it_was_shown_is_not_committed(
-    builds: AtTerminal, work: Path, name: str
+    builds: TerminalCalls, work: Path, name: str
 ) -> None:
     (work / "readme.md").write_text("Hello\nWorld\n")
     (work / "new.txt").write_text("new\n")
@@ -173,7 +173,7 @@ async def test_a_file_that_changed_after_it_was_shown_is_not_committed(
 
 
 @pytest.mark.case("BLD-04")
-async def test_a_commit_that_fails_leaves_what_was_staged_as_it_was(builds: AtTerminal, work: Path) -> None:
+async def test_a_commit_that_fails_leaves_what_was_staged_as_it_was(builds: TerminalCalls, work: Path) -> None:
     hook = work / ".git" / "hooks" / "pre-commit"
     hook.write_text("#!/bin/sh\necho 'the linter says no' >&2\necho line 7 is too long\nexit 1\n")
     hook.chmod(0o755)
@@ -188,7 +188,7 @@ async def test_a_commit_that_fails_leaves_what_was_staged_as_it_was(builds: AtTe
     assert git(work, "log", "--format=%s") == "First"
 
 
-async def test_names_are_names_and_no_patterns(builds: AtTerminal, work: Path) -> None:
+async def test_names_are_names_and_no_patterns(builds: TerminalCalls, work: Path) -> None:
     (work / "*.txt").write_text("star\n")
     (work / "a.txt").write_text("a\n")
     (work / ":(top)b.txt").write_text("b\n")
@@ -196,7 +196,7 @@ async def test_names_are_names_and_no_patterns(builds: AtTerminal, work: Path) -
     assert git(work, "show", "--name-only", "--format=%s").splitlines() == ["-n --amend", "", "*.txt", ":(top)b.txt"]
 
 
-async def test_the_first_commit_of_all_works_too(builds: AtTerminal, tmp_path: Path) -> None:
+async def test_the_first_commit_of_all_works_too(builds: TerminalCalls, tmp_path: Path) -> None:
     builds.folder = tmp_path / "fresh"
     builds.folder.mkdir()
     git(builds.folder, "init", "-q", "-b", "trunk")
@@ -227,13 +227,13 @@ async def test_the_first_commit_of_all_works_too(builds: AtTerminal, tmp_path: P
     ],
 )
 async def test_what_cannot_be_committed_is_one_sentence(
-    builds: AtTerminal, work: Path, arguments: dict[str, object], sentence: str
+    builds: TerminalCalls, work: Path, arguments: dict[str, object], sentence: str
 ) -> None:
     (work / "new.txt").write_text("new\n")
     assert await refused(builds, COMMIT, **arguments) == sentence
 
 
-async def test_conflicts_are_resolved_first(builds: AtTerminal, work: Path) -> None:
+async def test_conflicts_are_resolved_first(builds: TerminalCalls, work: Path) -> None:
     git(work, "checkout", "-q", "-b", "side")
     (work / "readme.md").write_text("side\n")
     git(work, "commit", "-qam", "side")
@@ -247,7 +247,7 @@ async def test_conflicts_are_resolved_first(builds: AtTerminal, work: Path) -> N
 
 
 async def test_another_folder_in_place_of_the_one_that_was_allowed_is_refused(
-    builds: AtTerminal, work: Path, tmp_path: Path
+    builds: TerminalCalls, work: Path, tmp_path: Path
 ) -> None:
     (work / "new.txt").write_text("new\n")
     given: dict[str, object] = {"operation": COMMIT, "message": "feat", "files": ["new.txt"]}

@@ -17,7 +17,7 @@ from pilothouse.tools.terminal.operation import TerminalOperation
 from pilothouse.types.access import Access
 from pilothouse.types.authority import Mode
 from pilothouse.types.terminals import TerminalSettings
-from tests.support.terminals import AtTerminal
+from tests.support.terminals import TerminalCalls
 from tests.support.waiting import eventually
 
 TASKS = """\
@@ -135,13 +135,13 @@ def test_tasks_of_the_editor_are_put_together_as_it_would(tmp_path: Path, helper
         ("round", "it depends on itself, by the task round."),
     ],
 )
-async def test_a_task_that_cannot_be_run_here_says_why(builds: AtTerminal, work: Path, label: str, why: str) -> None:
+async def test_a_task_that_cannot_be_run_here_says_why(builds: TerminalCalls, work: Path, label: str, why: str) -> None:
     vscode(work)
     assert await builds.fails("run_task", label=label) == f"UNSUPPORTED: The task {label} cannot be run here: {why}"
 
 
 @pytest.mark.case("BLD-02", "BLD-03")
-async def test_a_task_is_run_by_its_label_and_its_output_can_be_read_again(builds: AtTerminal, work: Path) -> None:
+async def test_a_task_is_run_by_its_label_and_its_output_can_be_read_again(builds: TerminalCalls, work: Path) -> None:
     vscode(work)
     access = await builds.touched("run_task", label="hello")
     assert access.command is not None
@@ -158,7 +158,7 @@ async def test_a_task_is_run_by_its_label_and_its_output_can_be_read_again(build
     assert "was not run in this conversation yet" in await builds.fails("get_task_output", label="words")
 
 
-async def test_a_task_that_fails_is_told_with_its_exit_code(builds: AtTerminal, work: Path) -> None:
+async def test_a_task_that_fails_is_told_with_its_exit_code(builds: TerminalCalls, work: Path) -> None:
     vscode(work, json.dumps({"tasks": [{"label": "bad", "command": "echo oh no; exit 3"}]}))
     output = await builds.does("run_task", label="bad")
     assert output.text == "The task bad ended with exit code 3.\noh no\n"
@@ -168,7 +168,7 @@ async def test_a_task_that_fails_is_told_with_its_exit_code(builds: AtTerminal, 
     ("mode", "asked", "runs"), [("sandboxed", False, False), ("sandboxed", True, True), ("auto_approve", False, True)]
 )
 async def test_a_task_that_takes_long_is_left_running_unless_it_needed_nobodys_word_because_it_ends(
-    builds: AtTerminal, work: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode, asked: bool, runs: bool
+    builds: TerminalCalls, work: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode, asked: bool, runs: bool
 ) -> None:
     builds.settings = TerminalSettings(timeout=0.3)
     vscode(work, json.dumps({"tasks": [{"label": "long", "command": "tail -f /dev/null"}]}))
@@ -188,7 +188,7 @@ async def test_a_task_that_takes_long_is_left_running_unless_it_needed_nobodys_w
 
 @pytest.mark.case("BLD-03")
 @pytest.mark.slow
-async def test_a_task_in_the_background_is_left_running_and_looked_at(builds: AtTerminal, work: Path) -> None:
+async def test_a_task_in_the_background_is_left_running_and_looked_at(builds: TerminalCalls, work: Path) -> None:
     watching = {"label": "watch", "command": "echo started; tail -f /dev/null", "isBackground": True}
     vscode(work, json.dumps({"tasks": [watching]}))
     output = await builds.does("run_task", label="watch")
@@ -204,7 +204,7 @@ async def test_a_task_in_the_background_is_left_running_and_looked_at(builds: At
     await builds.terminals.stop_process(builds.conversation_id, output.data["processId"])
 
 
-async def test_several_tasks_of_one_name_must_be_told_apart(builds: AtTerminal, work: Path) -> None:
+async def test_several_tasks_of_one_name_must_be_told_apart(builds: TerminalCalls, work: Path) -> None:
     put(work, justfile="build:\n    true\n", package__json='{"scripts": {"build": "vite"}}')
     said = await builds.fails("run_task", label="build")
     assert said == "AMBIGUOUS: Several tasks are called build; say which: “just: build”, “npm: build”."
@@ -216,7 +216,7 @@ async def test_several_tasks_of_one_name_must_be_told_apart(builds: AtTerminal, 
 
 
 @pytest.mark.case("AUTHZ-01")
-async def test_a_task_that_was_rewritten_after_it_was_allowed_is_not_run(builds: AtTerminal, work: Path) -> None:
+async def test_a_task_that_was_rewritten_after_it_was_allowed_is_not_run(builds: TerminalCalls, work: Path) -> None:
     put(work, Makefile="hello:\n\techo hello\n")
     given: dict[str, object] = {"operation": "run_task", "label": "hello"}
     context = builds.context()
@@ -230,7 +230,7 @@ async def test_a_task_that_was_rewritten_after_it_was_allowed_is_not_run(builds:
     assert again.content != access.content
 
 
-async def test_a_task_that_is_not_there_is_answered_with_those_that_are(builds: AtTerminal, work: Path) -> None:
+async def test_a_task_that_is_not_there_is_answered_with_those_that_are(builds: TerminalCalls, work: Path) -> None:
     assert await builds.fails("run_task", label="x") == "NOT_FOUND: There is no task x. The project has none."
     put(work, justfile="build:\n    true\n", package__json="{")
     said = await builds.fails("run_task", label="x")
@@ -238,7 +238,7 @@ async def test_a_task_that_is_not_there_is_answered_with_those_that_are(builds: 
 
 
 @pytest.mark.case("FS-02")
-async def test_a_link_to_a_file_elsewhere_describes_no_tasks(builds: AtTerminal, work: Path, tmp_path: Path) -> None:
+async def test_a_link_to_a_file_elsewhere_describes_no_tasks(builds: TerminalCalls, work: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("stolen:\n    true\n")
     (work / "justfile").symlink_to(tmp_path / "secret")
     said = await builds.fails("run_task", label="stolen")
@@ -251,7 +251,7 @@ NEW: dict[str, Any] = {"label": "count", "command": "wc", "args": ["-l", "readme
 
 
 @pytest.mark.case("BLD-01")
-async def test_a_new_task_is_run_and_stays_with_the_conversation(builds: AtTerminal, work: Path) -> None:
+async def test_a_new_task_is_run_and_stays_with_the_conversation(builds: TerminalCalls, work: Path) -> None:
     access = await builds.touched("create_and_run_task", task=NEW)
     assert access.paths == ()
     output = await builds.does("create_and_run_task", task=NEW)
@@ -264,7 +264,7 @@ async def test_a_new_task_is_run_and_stays_with_the_conversation(builds: AtTermi
 
 
 @pytest.mark.case("BLD-01")
-async def test_keeping_a_task_asks_for_the_file_itself(builds: AtTerminal, work: Path) -> None:
+async def test_keeping_a_task_asks_for_the_file_itself(builds: TerminalCalls, work: Path) -> None:
     access = await builds.touched("create_and_run_task", task=NEW, save=True)
     [use] = access.paths
     assert (use.path, use.effect, bool(use.protected)) == (str(work / ".vscode" / "tasks.json"), "writes", True)
@@ -278,7 +278,7 @@ async def test_keeping_a_task_asks_for_the_file_itself(builds: AtTerminal, work:
     assert not (work / ".vscode" / "tasks.json").exists()
 
 
-async def test_a_kept_task_leaves_the_comments_of_others(builds: AtTerminal, work: Path) -> None:
+async def test_a_kept_task_leaves_the_comments_of_others(builds: TerminalCalls, work: Path) -> None:
     vscode(work)
     await builds.does("create_and_run_task", task=NEW, save=True)
     text = (work / ".vscode" / "tasks.json").read_text()
@@ -298,7 +298,7 @@ async def test_a_kept_task_leaves_the_comments_of_others(builds: AtTerminal, wor
         ({"label": "x", "command": "ls", "args": "-l"}, "its `args` are no list."),
     ],
 )
-async def test_a_task_that_makes_no_sense_is_one_sentence(builds: AtTerminal, task: Any, sentence: str) -> None:
+async def test_a_task_that_makes_no_sense_is_one_sentence(builds: TerminalCalls, task: Any, sentence: str) -> None:
     given = {"task": task} if task is not None else {}
     assert (await builds.fails("create_and_run_task", **given)).partition(": ")[2] == sentence
 

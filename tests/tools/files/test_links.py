@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from pilothouse.tools.files.workspace import Workspace
 from pilothouse.types.access import Access
-from tests.support.files import FileCalls, file_calls
+from tests.support.files import FileCalls, open_file_tool
 
 LIBRARY = "node_modules/.pnpm/lib@1.0.0/node_modules/lib"
 
@@ -31,7 +31,7 @@ def work(tmp_path: Path) -> Path:
 
 @pytest_asyncio.fixture
 async def at_work(home: Path, work: Path, tmp_path: Path) -> AsyncIterator[FileCalls]:
-    async with file_calls(home, work, tmp_path / "person") as opened:
+    async with open_file_tool(home, work, tmp_path / "person") as opened:
         yield opened
 
 

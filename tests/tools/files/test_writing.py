@@ -10,7 +10,7 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.types.ports import ToolOutput
-from tests.support.databases import Pages
+from tests.support.databases import PageLimit
 from tests.support.files import FileCalls
 from tests.support.records import OWNER
 
@@ -260,7 +260,7 @@ async def test_what_could_not_be_brought_back_is_not_deleted(
 async def test_nothing_is_changed_when_what_was_there_cannot_be_kept(
     at_work: FileCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pages = Pages(monkeypatch)
+    pages = PageLimit(monkeypatch)
     pages.fill()
     arguments = {"filePath": "a.txt", "oldString": "one", "newString": "x" * 1_000_000}
     (work / "a.txt").write_text("one\n" + "y" * 1_000_000)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pilothouse.tools.results.reading import Page, Wanted, read, shape
-from tests.support.growing import growth
+from tests.support.time_growth import growth
 
 ROOM = 1_000
 PEOPLE = [{"id": number, "name": f"Person {number}", "note": "x" * 20} for number in range(400)]

@@ -25,13 +25,6 @@ KEYS = (".ssh/id_ed25519", ".aws/credentials", ".netrc", ".config/gcloud/token",
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def data(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
     folder.mkdir()
@@ -242,10 +235,10 @@ def test_landlock_counts_as_offline_only_where_a_trial_reached_nothing(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By itself it holds TCP: datagrams, and with them names, go out."""
-    view = sandbox(data, "landlock").view()
+    view = Sandbox(data, TerminalSettings, only="landlock").view()
     assert (view.kind, view.warning, view.offline, view.is_open) == ("landlock", "", True, False)
     monkeypatch.setattr("pilothouse.tools.sandbox.plans.filter_of", lambda sockets: b"")
-    view = sandbox(data, "landlock").view()
+    view = Sandbox(data, TerminalSettings, only="landlock").view()
     assert (view.kind, view.offline, view.is_open) == ("landlock", False, True)
     assert "cannot keep commands off the network" in view.warning
 
@@ -255,7 +248,7 @@ def test_where_no_trial_can_be_made_landlock_is_not_offline(data: Path, monkeypa
         raise OSError("There is no such network.")
 
     monkeypatch.setattr(socket, "create_server", refused)
-    assert sandbox(data, "landlock").view().is_open
+    assert Sandbox(data, TerminalSettings, only="landlock").view().is_open
 
 
 def test_only_the_outermost_hidden_places_are_kept_by_whole_components() -> None:

@@ -6,23 +6,14 @@ import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 import pytest_asyncio
 
-from tests.support.searching import Searcher, searcher
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    """An empty working directory."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
+from tests.support.search_tool import SearchCalls, open_search_tool
 
 
 @pytest_asyncio.fixture
-async def search(home: Path, work: Path) -> AsyncIterator[Searcher]:
+async def search(home: Path, work: Path) -> AsyncIterator[SearchCalls]:
     """The searches on the working directory."""
-    async with searcher(home, work) as opened:
+    async with open_search_tool(home, work) as opened:
         yield opened
     assert not [thread for thread in threading.enumerate() if thread.name == "index"]

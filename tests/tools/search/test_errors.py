@@ -20,7 +20,7 @@ from pilothouse.tools.search.problems import (
     tsc_problems,
 )
 from pilothouse.types.access import Access
-from tests.support.searching import Searcher, plant
+from tests.support.search_tool import SearchCalls, write_files
 
 PROGRAMS = Path(sys.executable).parent
 BROKEN = "import os\n\n\ndef add(a: int, b: int) -> int:\n    return a + 'x'\n"
@@ -39,9 +39,9 @@ def install(work: Path, name: str, script: str = "") -> Path:
 
 @pytest.mark.case("FIL-03")
 @pytest.mark.slow
-async def test_real_checkers_are_recognised_run_and_read(search: Searcher, work: Path) -> None:
-    plant(work, {"pyproject.toml": "[tool.ruff]\n[tool.mypy]\nstrict = true\n", "src/bad.py": BROKEN})
-    plant(work, {"src/good.py": "x = 1\n", ".gitignore": ".venv\n"})
+async def test_real_checkers_are_recognised_run_and_read(search: SearchCalls, work: Path) -> None:
+    write_files(work, {"pyproject.toml": "[tool.ruff]\n[tool.mypy]\nstrict = true\n", "src/bad.py": BROKEN})
+    write_files(work, {"src/good.py": "x = 1\n", ".gitignore": ".venv\n"})
     ruff, mypy = install(work, "ruff"), install(work, "mypy")
     access = await search.touched("get_errors")
     assert set(access.effects) == {"reads", "runs"}
@@ -60,28 +60,28 @@ async def test_real_checkers_are_recognised_run_and_read(search: Searcher, work:
 
 
 @pytest.mark.case("FIL-03")
-async def test_what_is_missing_is_said_in_one_sentence(search: Searcher, work: Path) -> None:
+async def test_what_is_missing_is_said_in_one_sentence(search: SearchCalls, work: Path) -> None:
     assert (await search.fails("get_errors")).startswith("NO_CHECKER: No checker is set up here; known are ruff,")
-    plant(work, {"sub/go.mod": "module x\n", "a.rs": "", "package.json": "{}", "eslint.config.js": ""})
+    write_files(work, {"sub/go.mod": "module x\n", "a.rs": "", "package.json": "{}", "eslint.config.js": ""})
     assert "eslint (set up in eslint.config.js)" in await search.fails("get_errors")
     assert "No checker is set up for these files" in await search.fails("get_errors", filePaths=["a.rs"])
     assert "go vet (set up in go.mod)" in await search.fails("get_errors", path="sub")
     assert "only projects in it are checked" in await search.fails("get_errors", path="/etc")
     assert "must be a list of paths" in await search.fails("get_errors", filePaths=[1])
-    plant(work, {"pyproject.toml": "[tool.ruff\n"})
+    write_files(work, {"pyproject.toml": "[tool.ruff\n"})
     (work / "eslint.config.js").unlink()
     assert "No checker is set up here" in await search.fails("get_errors")
 
 
 @pytest.mark.case("FIL-03")
 @pytest.mark.slow
-async def test_a_checker_that_cannot_check_says_why_and_the_others_still_count(search: Searcher, work: Path) -> None:
-    plant(work, {"pyproject.toml": "[tool.ruff]\n", "a.py": "import os\n"})
+async def test_a_checker_that_cannot_check_says_why_and_the_others_still_count(search: SearchCalls, work: Path) -> None:
+    write_files(work, {"pyproject.toml": "[tool.ruff]\n", "a.py": "import os\n"})
     install(work, "ruff", "echo 'ruff failed: bad setting' >&2; exit 2")
     assert await search.fails("get_errors") == (
         "CHECK_FAILED: ruff could not check (exit code 2): ruff failed: bad setting."
     )
-    plant(work, {"mypy.ini": "[mypy]\nfiles = a.py\n"})
+    write_files(work, {"mypy.ini": "[mypy]\nfiles = a.py\n"})
     install(work, "mypy", "echo 'a.py:1:1: error: Odd  [misc]'; exit 1")
     both = await search.does("get_errors")
     assert "a.py\n  1:1: [error misc] Odd\nruff could not check" in both.text
@@ -90,14 +90,14 @@ async def test_a_checker_that_cannot_check_says_why_and_the_others_still_count(s
 
 
 @pytest.mark.case("FIL-03", "AUTHZ-03")
-async def test_only_the_commands_that_were_allowed_are_run(search: Searcher, work: Path) -> None:
-    plant(work, {"pyproject.toml": "[tool.ruff]\n", "a.py": ""})
+async def test_only_the_commands_that_were_allowed_are_run(search: SearchCalls, work: Path) -> None:
+    write_files(work, {"pyproject.toml": "[tool.ruff]\n", "a.py": ""})
     install(work, "ruff", f"touch {work}/ran; echo '[]'")
     context = search.context()
     given: dict[str, object] = {"operation": "get_errors"}
     access = await search.tool.access(given, context)
     assert isinstance(access, Access)
-    plant(work, {"mypy.ini": ""})
+    write_files(work, {"mypy.ini": ""})
     install(work, "mypy", f"touch {work}/surprise")
     refused = await search.execute(given, context, access)
     assert refused.error is not None
@@ -109,8 +109,8 @@ async def test_only_the_commands_that_were_allowed_are_run(search: Searcher, wor
 
 @pytest.mark.case("FIL-03")
 @pytest.mark.slow
-async def test_a_file_whose_name_looks_like_an_option_is_a_file(search: Searcher, work: Path) -> None:
-    plant(work, {"ruff.toml": "", "--fix.py": "import os\n"})
+async def test_a_file_whose_name_looks_like_an_option_is_a_file(search: SearchCalls, work: Path) -> None:
+    write_files(work, {"ruff.toml": "", "--fix.py": "import os\n"})
     install(work, "ruff")
     found = await search.does("get_errors", filePaths=["--fix.py"])
     assert found.data["search"]["hits"][0]["path"] == "--fix.py"

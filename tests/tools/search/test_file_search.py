@@ -8,7 +8,7 @@ import pytest
 
 from pilothouse.types import limits
 from tests.support.files import deep_tree
-from tests.support.searching import Searcher, plant
+from tests.support.search_tool import SearchCalls, write_files
 
 TREE = {
     "README.md": "",
@@ -52,15 +52,15 @@ TREE = {
     ],
 )
 async def test_files_are_found_by_patterns_without_what_is_ignored(
-    search: Searcher, work: Path, query: str, found: list[str]
+    search: SearchCalls, work: Path, query: str, found: list[str]
 ) -> None:
-    plant(work, TREE)
+    write_files(work, TREE)
     assert await search.hits("file_search", query=query) == found
 
 
 @pytest.mark.case("FIL-05")
-async def test_hidden_and_ignored_files_are_found_when_they_are_wanted(search: Searcher, work: Path) -> None:
-    plant(work, TREE)
+async def test_hidden_and_ignored_files_are_found_when_they_are_wanted(search: SearchCalls, work: Path) -> None:
+    write_files(work, TREE)
     every = await search.hits("file_search", query="**", includeIgnored=True)
     assert {".github/workflows/ci.yml", "build/out.py", "noise.log", "docs/a/b/deep.md"} <= set(every)
     assert not [path for path in every if path.startswith(".git/")]
@@ -69,22 +69,22 @@ async def test_hidden_and_ignored_files_are_found_when_they_are_wanted(search: S
 
 
 @pytest.mark.case("FIL-05")
-async def test_a_pattern_that_cannot_be_used_is_told_in_one_sentence(search: Searcher, work: Path) -> None:
+async def test_a_pattern_that_cannot_be_used_is_told_in_one_sentence(search: SearchCalls, work: Path) -> None:
     assert "opens a brace" in await search.fails("file_search", query="*.{ts,tsx")
     assert "is missing" in await search.fails("file_search", query="")
     assert "cannot be used" in await search.fails("file_search", query="[z-a]*")
     assert (await search.fails("file_search", query="*", path="absent")).startswith("NOT_FOUND: ")
-    plant(work, {"a[1].txt": ""})
+    write_files(work, {"a[1].txt": ""})
     assert await search.hits("file_search", query="a\\[1\\].*") == ["a[1].txt"]
     many = "*a" * 500 + "*"
-    plant(work, {"a" * 200: ""})
+    write_files(work, {"a" * 200: ""})
     assert await search.hits("file_search", query=many) == []
 
 
 @pytest.mark.case("FS-03")
-async def test_links_are_neither_found_nor_followed(search: Searcher, work: Path, tmp_path: Path) -> None:
-    plant(tmp_path, {"outside/secret.py": "key = 1\n"})
-    plant(work, {"inside.py": "key = 2\n"})
+async def test_links_are_neither_found_nor_followed(search: SearchCalls, work: Path, tmp_path: Path) -> None:
+    write_files(tmp_path, {"outside/secret.py": "key = 1\n"})
+    write_files(work, {"inside.py": "key = 2\n"})
     (work / "folder").symlink_to(tmp_path / "outside")
     (work / "file.py").symlink_to(tmp_path / "outside" / "secret.py")
     (work / "loop").symlink_to(work)
@@ -92,7 +92,7 @@ async def test_links_are_neither_found_nor_followed(search: Searcher, work: Path
     assert await search.hits("grep_search", query="key") == ["inside.py:1"]
     assert (await search.fails("grep_search", query="key", path="folder")).startswith("LINK: ")
     # The honest twin: a link to a folder inside can be named as the place to search.
-    plant(work, {"packages/lib/own.py": "key = 3\n"})
+    write_files(work, {"packages/lib/own.py": "key = 3\n"})
     (work / "lib").symlink_to("packages/lib")
     assert await search.hits("grep_search", query="key", path="lib") == ["packages/lib/own.py:1"]
     assert await search.hits("grep_search", query="key") == ["inside.py:1", "packages/lib/own.py:1"]
@@ -101,16 +101,16 @@ async def test_links_are_neither_found_nor_followed(search: Searcher, work: Path
 @pytest.mark.case("FS-10")
 @pytest.mark.slow
 async def test_a_tree_of_ten_thousand_levels_and_a_folder_without_end_are_searched_up_to_a_bound(
-    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+    search: SearchCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(work, {"top.txt": "needle\n"})
+    write_files(work, {"top.txt": "needle\n"})
     with deep_tree(work, 10_000):
         deep = await search.does("file_search", query="*.txt")
         assert deep.text.splitlines()[1:] == ["top.txt", "Folders more than 100 levels down were not entered."]
         assert await search.hits("grep_search", query="needle") == ["top.txt:1"]
         assert await search.hits("search_index", query="needle") == ["top.txt:1"]
 
-    plant(work, {f"many/{number}.txt": "" for number in range(100)})
+    write_files(work, {f"many/{number}.txt": "" for number in range(100)})
     monkeypatch.setattr(limits, "SEARCH_ENTRIES", 50)
     bounded = await search.does("file_search", query="many/*")
     assert "Only the first 50 entries were looked at" in bounded.text
@@ -118,9 +118,9 @@ async def test_a_tree_of_ten_thousand_levels_and_a_folder_without_end_are_search
 
 
 async def test_pages_of_many_files_are_given_one_by_one(
-    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+    search: SearchCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(work, {f"f{number:03}.txt": "" for number in range(120)})
+    write_files(work, {f"f{number:03}.txt": "" for number in range(120)})
     first = await search.does("file_search", query="*.txt")
     assert first.text.startswith("120 files for `*.txt` (page 1 of 3):\nf000.txt\n")
     assert first.text.endswith("For more: get_search_results with page 2.")
@@ -131,7 +131,7 @@ async def test_pages_of_many_files_are_given_one_by_one(
     assert capped.text.startswith("More than 100 files")
 
 
-async def test_what_a_search_touches_and_how_it_is_shown(search: Searcher, work: Path) -> None:
+async def test_what_a_search_touches_and_how_it_is_shown(search: SearchCalls, work: Path) -> None:
     access = await search.touched("file_search", query="*.py")
     assert (access.operation, set(access.effects)) == ("file_operations.file_search", {"reads"})
     assert (set(access.brings), access.source, access.lane) == ({"private"}, "files", "")

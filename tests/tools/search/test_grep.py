@@ -16,7 +16,7 @@ from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.search import grep
 from pilothouse.tools.search.patterns import regex_pattern, required_literals
 from pilothouse.types import limits
-from tests.support.searching import Searcher, plant
+from tests.support.search_tool import SearchCalls, write_files
 
 FILES = {
     "a.py": "import os\n\ndef main():\n    print('Hello')\n    return MAIN\n",
@@ -26,8 +26,8 @@ FILES = {
 
 
 @pytest.mark.case("FIL-06")
-async def test_lines_are_found_by_text_and_by_regular_expression(search: Searcher, work: Path) -> None:
-    plant(work, FILES)
+async def test_lines_are_found_by_text_and_by_regular_expression(search: SearchCalls, work: Path) -> None:
+    write_files(work, FILES)
     text = (await search.does("grep_search", query="main")).text
     assert text == (
         "5 matches in 3 files for `main`:\n"
@@ -61,7 +61,7 @@ async def test_lines_are_found_by_text_and_by_regular_expression(search: Searche
     ],
 )
 async def test_an_expression_that_does_not_compile_is_told_with_its_place(
-    search: Searcher, pattern: str, place: int, why: str
+    search: SearchCalls, pattern: str, place: int, why: str
 ) -> None:
     said = await search.fails("grep_search", query=pattern, isRegexp=True)
     assert said.startswith(f"BAD_PATTERN: The regular expression cannot be used: at character {place}, ")
@@ -69,8 +69,8 @@ async def test_an_expression_that_does_not_compile_is_told_with_its_place(
 
 
 @pytest.mark.case("FIL-06", "TOOL-07", "FS-10")
-async def test_an_expression_that_never_ends_elsewhere_ends_here(search: Searcher, work: Path) -> None:
-    plant(work, {"evil.txt": "a" * 500_000 + "!\n"})
+async def test_an_expression_that_never_ends_elsewhere_ends_here(search: SearchCalls, work: Path) -> None:
+    write_files(work, {"evil.txt": "a" * 500_000 + "!\n"})
     began = time.process_time()
     for pattern in (r"(a+)+$", r"(a|a)*b$", r"(.*)(.*)(.*)(.*)x", r"^(\w+\s?)*$"):
         assert await search.hits("grep_search", query=pattern, isRegexp=True) == []
@@ -78,8 +78,8 @@ async def test_an_expression_that_never_ends_elsewhere_ends_here(search: Searche
 
 
 @pytest.mark.case("FIL-06")
-async def test_lines_end_where_they_end(search: Searcher, work: Path) -> None:
-    plant(work, {"a.txt": "one two\nthree\r\nfour"})
+async def test_lines_end_where_they_end(search: SearchCalls, work: Path) -> None:
+    write_files(work, {"a.txt": "one two\nthree\r\nfour"})
     assert "line by line" in await search.fails("grep_search", query=r"two\nthree", isRegexp=True)
     assert "spans lines" in await search.fails("grep_search", query="two\nthree")
     assert await search.hits("grep_search", query=r"two\s+three", isRegexp=True) == []
@@ -89,10 +89,10 @@ async def test_lines_end_where_they_end(search: Searcher, work: Path) -> None:
 
 @pytest.mark.case("FS-10")
 async def test_binary_and_huge_files_are_passed_over_and_long_lines_are_cut(
-    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+    search: SearchCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(work, {"binary.bin": b"needle\0needle\n", "latin.txt": "Größe needle\n".encode("latin-1")})
-    plant(work, {"long.js": "x" * 900_000 + " needle " + "y" * 900_000, "empty.txt": ""})
+    write_files(work, {"binary.bin": b"needle\0needle\n", "latin.txt": "Größe needle\n".encode("latin-1")})
+    write_files(work, {"long.js": "x" * 900_000 + " needle " + "y" * 900_000, "empty.txt": ""})
     with (work / "huge.log").open("wb") as file:
         file.write(b"needle\n")
         file.truncate(limits.SEARCH_FILE_BYTES + 1)
@@ -112,9 +112,9 @@ async def test_binary_and_huge_files_are_passed_over_and_long_lines_are_cut(
 
 @pytest.mark.case("FIL-06", "FIL-04")
 async def test_many_matches_are_kept_up_to_a_bound_and_paged(
-    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+    search: SearchCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(work, {"many.txt": "hit\n" * 5_000})
+    write_files(work, {"many.txt": "hit\n" * 5_000})
     first = await search.does("grep_search", query="hit")
     assert first.text.startswith("More than 2,000 matches in 1 file for `hit` (page 1 of 40):")
     assert "There are more; make the query or the folder narrower." in first.text
@@ -124,9 +124,9 @@ async def test_many_matches_are_kept_up_to_a_bound_and_paged(
 
 
 async def test_a_search_that_is_cancelled_ends_at_once(
-    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+    search: SearchCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(work, {f"d{number}/f.txt": "needle\n" for number in range(50)})
+    write_files(work, {f"d{number}/f.txt": "needle\n" for number in range(50)})
     entered, seen = asyncio.Event(), []
     loop = asyncio.get_running_loop()
     plain: Any = grep._Scan.folder
@@ -147,9 +147,9 @@ async def test_a_search_that_is_cancelled_ends_at_once(
 
 
 @pytest.mark.case("FS-04", "FS-09")
-async def test_protected_files_are_never_shown_under_whatever_name(search: Searcher, work: Path, home: Path) -> None:
-    plant(home, {"secrets/token": "needle in a secret\n"})
-    plant(work, {"plain.txt": "needle\n", "nested/.pilothouse/x": ""})
+async def test_protected_files_are_never_shown_under_whatever_name(search: SearchCalls, work: Path, home: Path) -> None:
+    write_files(home, {"secrets/token": "needle in a secret\n"})
+    write_files(work, {"plain.txt": "needle\n", "nested/.pilothouse/x": ""})
     os.link(home / "secrets" / "token", work / "harmless.txt")
     for _ in range(2):
         found = await search.does("grep_search", query="needle")
@@ -161,7 +161,7 @@ async def test_protected_files_are_never_shown_under_whatever_name(search: Searc
 
 @pytest.mark.case("FS-10")
 async def test_names_that_are_no_text_are_searched_and_shown_as_well_as_they_can_be(
-    search: Searcher, work: Path
+    search: SearchCalls, work: Path
 ) -> None:
     (work / os.fsdecode(b"odd\xff.txt")).write_text("needle\n")
     assert await search.hits("grep_search", query="needle") == ["odd\ufffd.txt:1"]

@@ -17,7 +17,7 @@ from pilothouse.tools.search.index import Index
 from pilothouse.tools.search.index_file import reading
 from pilothouse.tools.search.indexing import Indexing, IndexParts
 from pilothouse.types import limits
-from tests.support.searching import Searcher, plant, searcher
+from tests.support.search_tool import SearchCalls, open_search_tool, write_files
 
 PROJECT = {
     "src/store.py": (
@@ -41,8 +41,8 @@ PROJECT = {
 
 
 @pytest.mark.case("FIL-07")
-async def test_passages_are_found_by_what_they_are_about(search: Searcher, work: Path) -> None:
-    plant(work, PROJECT)
+async def test_passages_are_found_by_what_they_are_about(search: SearchCalls, work: Path) -> None:
+    write_files(work, PROJECT)
     first = await search.hits("semantic_search", query="where do we delete expired tokens?")
     assert first[0] == "src/store.py:1"
     assert "docs/guide.md:1" in first
@@ -54,8 +54,8 @@ async def test_passages_are_found_by_what_they_are_about(search: Searcher, work:
 
 
 @pytest.mark.case("FIL-08")
-async def test_usages_are_told_from_mentions(search: Searcher, work: Path) -> None:
-    plant(work, PROJECT)
+async def test_usages_are_told_from_mentions(search: SearchCalls, work: Path) -> None:
+    write_files(work, PROJECT)
     assert await search.labels("list_usages", symbolName="purge") == [
         ("src/store.py", 8, "definition"),
         ("src/store.py", 5, "call"),
@@ -73,8 +73,8 @@ async def test_usages_are_told_from_mentions(search: Searcher, work: Path) -> No
 
 
 @pytest.mark.case("FIL-09")
-async def test_the_index_is_searched_for_symbols_files_and_words(search: Searcher, work: Path) -> None:
-    plant(work, PROJECT)
+async def test_the_index_is_searched_for_symbols_files_and_words(search: SearchCalls, work: Path) -> None:
+    write_files(work, PROJECT)
     labels = await search.labels("search_index", query="expired")
     assert labels[0] == ("src/store.py", 4, "method in TokenStore")
     assert ("docs/guide.md", 1, "") in labels
@@ -86,33 +86,33 @@ async def test_the_index_is_searched_for_symbols_files_and_words(search: Searche
 
 
 @pytest.mark.case("FIL-09", "CHT-05")
-async def test_every_change_before_a_question_is_in_its_answer(search: Searcher, work: Path) -> None:
-    plant(work, {"a.py": "def first(): pass\n"})
+async def test_every_change_before_a_question_is_in_its_answer(search: SearchCalls, work: Path) -> None:
+    write_files(work, {"a.py": "def first(): pass\n"})
     assert await search.hits("search_index", query="first") == ["a.py:1"]
-    plant(work, {"a.py": "def second(): pass\n", "new/deep/b.py": "def third(): pass\n"})
+    write_files(work, {"a.py": "def second(): pass\n", "new/deep/b.py": "def third(): pass\n"})
     assert await search.hits("search_index", query="first") == []
     assert await search.hits("search_index", query="second") == ["a.py:1"]
     assert await search.hits("search_index", query="third") == ["new/deep/b.py:1"]
     (work / "new").rename(work / "moved")
     assert await search.hits("list_usages", symbolName="third") == ["moved/deep/b.py:1"]
-    plant(work, {"moved/deep/b.py": "def fourth(): pass\n"})
+    write_files(work, {"moved/deep/b.py": "def fourth(): pass\n"})
     assert await search.hits("search_index", query="fourth") == ["moved/deep/b.py:1"]
     shutil.rmtree(work / "moved")
     (work / "a.py").unlink()
     (work / "a.py").mkdir()
-    plant(work, {"a.py/inner.txt": "fifth\n"})
+    write_files(work, {"a.py/inner.txt": "fifth\n"})
     assert await search.hits("search_index", query="fourth") == []
     assert await search.hits("search_index", query="fifth") == ["a.py/inner.txt:1"]
 
 
 @pytest.mark.case("CHT-05")
-async def test_an_ignore_file_that_changes_changes_the_index(search: Searcher, work: Path) -> None:
-    plant(work, {"gen/a.txt": "needle\n", "b.txt": "needle\n"})
+async def test_an_ignore_file_that_changes_changes_the_index(search: SearchCalls, work: Path) -> None:
+    write_files(work, {"gen/a.txt": "needle\n", "b.txt": "needle\n"})
     assert await search.hits("search_index", query="needle") == ["b.txt:1", "gen/a.txt:1"]
-    plant(work, {".gitignore": "gen/\n"})
+    write_files(work, {".gitignore": "gen/\n"})
     assert await search.hits("search_index", query="needle") == ["b.txt:1"]
     assert await search.hits("grep_search", query="needle") == ["b.txt:1"]
-    plant(work, {"gen/c.txt": "needle\n"})
+    write_files(work, {"gen/c.txt": "needle\n"})
     assert await search.hits("search_index", query="needle") == ["b.txt:1"]
     (work / ".gitignore").unlink()
     assert len(await search.hits("search_index", query="needle")) == 3
@@ -120,15 +120,15 @@ async def test_an_ignore_file_that_changes_changes_the_index(search: Searcher, w
 
 @pytest.mark.case("CHT-05")
 async def test_where_the_system_watches_nothing_every_question_looks_again(
-    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+    search: SearchCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def exhausted(*_arguments: object) -> None:
         raise OSError(28, "inotify is exhausted")
 
     monkeypatch.setattr(watching.Watch, "add", exhausted)
-    plant(work, {"a.py": "def first(): pass\n", "gone.py": "def gone(): pass\n"})
+    write_files(work, {"a.py": "def first(): pass\n", "gone.py": "def gone(): pass\n"})
     assert await search.hits("search_index", query="first") == ["a.py:1"]
-    plant(work, {"a.py": "def later(): pass\n"})
+    write_files(work, {"a.py": "def later(): pass\n"})
     (work / "gone.py").unlink()
     assert await search.hits("search_index", query="later") == ["a.py:1"]
     assert await search.hits("search_index", query="gone") == []
@@ -138,9 +138,9 @@ async def test_where_the_system_watches_nothing_every_question_looks_again(
 
 @pytest.mark.case("CHT-05")
 async def test_events_that_the_system_dropped_are_made_good_by_looking_at_everything(
-    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+    search: SearchCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(work, {"a.txt": "needle\n"})
+    write_files(work, {"a.txt": "needle\n"})
     assert await search.hits("search_index", query="needle") == ["a.txt:1"]
     plain = watching.Watch.changes
 
@@ -148,23 +148,23 @@ async def test_events_that_the_system_dropped_are_made_good_by_looking_at_everyt
         return watching.Changes(lost=bool(plain(watch).paths))
 
     monkeypatch.setattr(watching.Watch, "changes", overflowing)
-    plant(work, {"b.txt": "needle\n"})
+    write_files(work, {"b.txt": "needle\n"})
     assert await search.hits("search_index", query="needle") == ["a.txt:1", "b.txt:1"]
 
 
 @pytest.mark.case("FIL-09")
 async def test_an_index_is_taken_up_again_and_only_what_changed_is_made_anew(home: Path, work: Path) -> None:
-    plant(work, {f"f{number}.txt": f"word{number}\n" for number in range(30)})
-    async with searcher(home, work) as first:
+    write_files(work, {f"f{number}.txt": f"word{number}\n" for number in range(30)})
+    async with open_search_tool(home, work) as first:
         assert await first.hits("search_index", query="word7") == ["f7.txt:1"]
     (file,) = (home / "cache" / "index").glob("*.sqlite")
     with sqlite3.connect(file) as connection:
         before = dict(connection.execute("SELECT path, id FROM files"))
     connection.close()
-    plant(work, {"f7.txt": "changed\n"})
+    write_files(work, {"f7.txt": "changed\n"})
     (work / "f8.txt").unlink()
     os.utime(work / "f9.txt")
-    async with searcher(home, work) as second:
+    async with open_search_tool(home, work) as second:
         assert await second.hits("search_index", query="word7") == []
         assert await second.hits("search_index", query="changed") == ["f7.txt:1"]
         assert await second.hits("search_index", query="word8") == []
@@ -176,19 +176,19 @@ async def test_an_index_is_taken_up_again_and_only_what_changed_is_made_anew(hom
 
 
 async def test_a_change_that_hides_behind_old_times_is_seen(home: Path, work: Path) -> None:
-    plant(work, {"a.txt": "needle\n"})
+    write_files(work, {"a.txt": "needle\n"})
     os.utime(work / "a.txt", (1_700_000_000, 1_700_000_000))
-    async with searcher(home, work) as first:
+    async with open_search_tool(home, work) as first:
         assert await first.hits("search_index", query="needle") == ["a.txt:1"]
-    plant(work, {"a.txt": "thread\n"})
+    write_files(work, {"a.txt": "thread\n"})
     os.utime(work / "a.txt", (1_700_000_000, 1_700_000_000))
-    async with searcher(home, work) as second:
+    async with open_search_tool(home, work) as second:
         assert await second.hits("search_index", query="needle") == []
         assert await second.hits("search_index", query="thread") == ["a.txt:1"]
 
 
-async def test_a_closed_index_answers_that_it_is_not_fresh(search: Searcher, work: Path) -> None:
-    plant(work, {"a.txt": "needle\n"})
+async def test_a_closed_index_answers_that_it_is_not_fresh(search: SearchCalls, work: Path) -> None:
+    write_files(work, {"a.txt": "needle\n"})
     await search.does("search_index", query="needle")
     index = search.indexes.peek(str(work))
     assert index is not None
@@ -198,12 +198,12 @@ async def test_a_closed_index_answers_that_it_is_not_fresh(search: Searcher, wor
 
 
 async def test_an_index_in_which_much_was_replaced_is_made_anew(
-    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+    search: SearchCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index_file, "_LEFT_BEHIND", 3)
-    plant(work, {"a.py": "def name_0(): pass\n", "b.py": "other\n"})
+    write_files(work, {"a.py": "def name_0(): pass\n", "b.py": "other\n"})
     for number in range(1, 12):
-        plant(work, {"a.py": f"def name_{number}(): pass\n"})
+        write_files(work, {"a.py": f"def name_{number}(): pass\n"})
         assert await search.hits("search_index", query=f"name_{number}") == ["a.py:1"]
         assert await search.hits("search_index", query=f"name_{number - 1}") == []
     index = search.indexes.peek(str(work))
@@ -214,10 +214,10 @@ async def test_an_index_in_which_much_was_replaced_is_made_anew(
 
 
 async def test_a_folder_with_more_files_than_an_index_holds_is_searched_whole_by_reading(
-    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+    search: SearchCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "INDEX_FILES", 5)
-    plant(work, {f"{number}.txt": "needle\n" for number in range(9)})
+    write_files(work, {f"{number}.txt": "needle\n" for number in range(9)})
     some = await search.does("search_index", query="needle")
     assert len(some.data["search"]["hits"]) == 5
     assert "The folder has more than 5 files; the rest is not in the index." in some.text
@@ -225,18 +225,18 @@ async def test_a_folder_with_more_files_than_an_index_holds_is_searched_whole_by
 
 
 async def test_a_broken_index_is_made_anew(home: Path, work: Path) -> None:
-    plant(work, {"a.txt": "needle\n"})
-    async with searcher(home, work) as first:
+    write_files(work, {"a.txt": "needle\n"})
+    async with open_search_tool(home, work) as first:
         await first.hits("search_index", query="needle")
     (file,) = (home / "cache" / "index").glob("*.sqlite")
     file.write_bytes(b"this is no database" * 100)
-    async with searcher(home, work) as second:
+    async with open_search_tool(home, work) as second:
         assert await second.hits("search_index", query="needle") == ["a.txt:1"]
 
 
 async def test_two_programs_on_one_folder_have_an_index_each(home: Path, work: Path, tmp_path: Path) -> None:
-    plant(work, {"a.txt": "needle\n"})
-    async with searcher(home, work) as one, searcher(tmp_path / "other", work) as other:
+    write_files(work, {"a.txt": "needle\n"})
+    async with open_search_tool(home, work) as one, open_search_tool(tmp_path / "other", work) as other:
         assert await one.hits("search_index", query="needle") == ["a.txt:1"]
         file = next((home / "cache" / "index").glob("*.sqlite"))
         twin = Index(str(work), file, IndexParts(lambda _path, _identity: "", one.indexes.grammars))
@@ -252,7 +252,7 @@ async def test_two_programs_on_one_folder_have_an_index_each(home: Path, work: P
 @pytest.mark.case("FIL-09")
 @pytest.mark.slow
 async def test_a_question_during_the_building_is_answered_with_how_far_it_is(
-    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+    search: SearchCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "INDEX_WAIT", 0.05)
     monkeypatch.setattr(limits, "INDEX_BATCH", 1)
@@ -267,7 +267,7 @@ async def test_a_question_during_the_building_is_answered_with_how_far_it_is(
             going_on.wait(10)
 
     monkeypatch.setattr(Indexing, "work", slow)
-    plant(work, {f"{number}.txt": "needle\n" for number in range(5)})
+    write_files(work, {f"{number}.txt": "needle\n" for number in range(5)})
     try:
         await search.does("search_index", query="needle")
         await asyncio.wait_for(waiting.wait(), 10)
@@ -282,23 +282,23 @@ async def test_a_question_during_the_building_is_answered_with_how_far_it_is(
 
 
 async def test_large_binary_and_protected_files_are_not_in_the_index_but_large_ones_are_searched(
-    search: Searcher, work: Path
+    search: SearchCalls, work: Path
 ) -> None:
-    plant(work, {"large.txt": "filler\n" * 200_000 + "needle\n", "b.bin": b"needle\0", "small.txt": "needle\n"})
+    write_files(work, {"large.txt": "filler\n" * 200_000 + "needle\n", "b.bin": b"needle\0", "small.txt": "needle\n"})
     assert await search.hits("search_index", query="needle") == ["small.txt:1"]
     assert await search.hits("grep_search", query="needle") == ["large.txt:200001", "small.txt:1"]
-    plant(work, {"large.txt": "needle\n"})
+    write_files(work, {"large.txt": "needle\n"})
     assert sorted(await search.hits("search_index", query="needle")) == ["large.txt:1", "small.txt:1"]
 
 
 @pytest.mark.case("SECRET-01")
 async def test_a_secret_in_a_file_is_never_written_into_the_index(home: Path, work: Path) -> None:
     secret = "sk-canary-0123456789abcdef"
-    plant(work, {"leak.env.txt": f"password = {secret}\n", "plain.txt": "password = none\n"})
+    write_files(work, {"leak.env.txt": f"password = {secret}\n", "plain.txt": "password = none\n"})
     redactor = Redactor()
     redactor.learn(secret)
     for _ in range(2):
-        async with searcher(home, work, holds_secret=lambda text: redactor.redact(text) != text) as search:
+        async with open_search_tool(home, work, holds_secret=lambda text: redactor.redact(text) != text) as search:
             assert await search.hits("search_index", query="password") == ["plain.txt:1"]
             assert await search.hits("grep_search", query="password") == ["leak.env.txt:1", "plain.txt:1"]
         kept = b"".join(path.read_bytes() for path in (home / "cache" / "index").iterdir())
@@ -307,8 +307,8 @@ async def test_a_secret_in_a_file_is_never_written_into_the_index(home: Path, wo
 
 
 @pytest.mark.case("FIL-06")
-async def test_a_narrowed_search_finds_what_a_whole_one_finds(search: Searcher, work: Path) -> None:
-    plant(work, PROJECT | {"odd.txt": "Straße ABC-kelvin \u212a x\n", "quote.txt": 'say "hello" now\n'})
+async def test_a_narrowed_search_finds_what_a_whole_one_finds(search: SearchCalls, work: Path) -> None:
+    write_files(work, PROJECT | {"odd.txt": "Straße ABC-kelvin \u212a x\n", "quote.txt": 'say "hello" now\n'})
     plain = {}
     queries: list[dict[str, object]] = [
         {"query": "purge"},
@@ -333,7 +333,7 @@ async def test_a_narrowed_search_finds_what_a_whole_one_finds(search: Searcher, 
 
 @pytest.mark.case("FIL-04")
 async def test_the_last_search_is_given_again_even_after_a_restart(home: Path, work: Path) -> None:
-    plant(work, {f"{number}.txt": "needle\n" for number in range(60)})
+    write_files(work, {f"{number}.txt": "needle\n" for number in range(60)})
 
     async def recall(_conversation: str) -> dict[str, object] | None:
         return {"operation": "grep_search", "query": "needle"}
@@ -341,23 +341,23 @@ async def test_the_last_search_is_given_again_even_after_a_restart(home: Path, w
     async def outside(_conversation: str) -> dict[str, object] | None:
         return {"operation": "grep_search", "query": "root", "path": "/etc"}
 
-    async with searcher(home, work) as search:
+    async with open_search_tool(home, work) as search:
         assert (await search.fails("get_search_results")).startswith("NO_SEARCH: There was no search")
         await search.does("grep_search", query="needle")
         await search.does("read_file", filePath="1.txt")
         assert len(await search.hits("get_search_results", page=2)) == 10
-    async with searcher(home, work, recall) as search:
+    async with open_search_tool(home, work, recall) as search:
         assert len(await search.hits("get_search_results", page=2)) == 10
-    async with searcher(home, work, outside) as search:
+    async with open_search_tool(home, work, outside) as search:
         assert "search again" in await search.fails("get_search_results")
 
 
 async def test_indexes_that_nobody_asks_for_are_closed(
-    search: Searcher, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    search: SearchCalls, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "INDEXES_OPEN", 2)
     for name in ("one", "two", "three"):
-        plant(tmp_path, {f"{name}/a.txt": "needle\n"})
+        write_files(tmp_path, {f"{name}/a.txt": "needle\n"})
         search.folder = tmp_path / name
         assert await search.hits("search_index", query="needle") == ["a.txt:1"]
     assert search.indexes.peek(str(tmp_path / "one")) is None
@@ -368,8 +368,8 @@ async def test_indexes_that_nobody_asks_for_are_closed(
 async def test_indexes_that_nobody_used_for_a_month_are_deleted(home: Path, work: Path, tmp_path: Path) -> None:
     indexes = home / "cache" / "index"
     for name in ("old", "new"):
-        plant(tmp_path, {f"{name}/a.txt": "needle\n"})
-        async with searcher(home, tmp_path / name) as search:
+        write_files(tmp_path, {f"{name}/a.txt": "needle\n"})
+        async with open_search_tool(home, tmp_path / name) as search:
             await search.does("search_index", query="needle")
         if name == "old":
             (lock,) = indexes.glob("*.lock")
@@ -379,6 +379,6 @@ async def test_indexes_that_nobody_used_for_a_month_are_deleted(home: Path, work
     assert {Path(name).suffix for name in left} == {".lock", ".sqlite"}
 
 
-async def test_an_index_whose_folder_is_gone_says_so(search: Searcher, work: Path) -> None:
+async def test_an_index_whose_folder_is_gone_says_so(search: SearchCalls, work: Path) -> None:
     search.folder = work / "absent"
     assert "does not exist" in await search.fails("search_index", query="x")

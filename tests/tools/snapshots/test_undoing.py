@@ -21,7 +21,7 @@ from pilothouse.tools.snapshots.mirror import Mirror
 from pilothouse.types import limits
 from pilothouse.types.changes import KeptChange, UndoReport
 from pilothouse.types.ports import CallContext
-from tests.support.small_disks import mounted_small
+from tests.support.small_disks import mount_small_disk
 from tests.support.waiting import until
 
 LARGE = limits.FILE_EDIT_BYTES + 1
@@ -56,12 +56,11 @@ class Commands:
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    (folder / "src").mkdir(parents=True)
-    (folder / "a.txt").write_text("one\n")
-    (folder / "src" / "b.py").write_text("b = 1\n")
-    return folder
+def work(work: Path) -> Path:
+    (work / "src").mkdir()
+    (work / "a.txt").write_text("one\n")
+    (work / "src" / "b.py").write_text("b = 1\n")
+    return work
 
 
 @pytest.fixture(params=[True, False], ids=["watched", "gone through"])
@@ -253,7 +252,7 @@ def test_folders_that_nobody_looks_into_are_named_and_what_is_in_them_is_not_gon
 
 def test_another_file_system_in_the_folder_is_named_and_left_alone(commands: Commands) -> None:
     (commands.folder / "mount").mkdir()
-    with mounted_small(commands.folder / "mount", "1m") as mount:
+    with mount_small_disk(commands.folder / "mount", "1m") as mount:
         (mount / "x").write_text("precious\n")
         os.utime(mount / "x", (1_000_000_000, 1_000_000_000))
         commands.run("touch mount; echo y > mount/y; mv mount/x x")
@@ -320,7 +319,7 @@ async def test_a_disk_that_is_full_after_a_command_loses_nothing_of_what_was_bef
     cache = tmp_path / "cache"
     cache.mkdir()
     (work / "a.txt").write_bytes(b"a" * 100_000)
-    with mounted_small(cache, "3m"):
+    with mount_small_disk(cache, "3m"):
         commands = Commands(work, cache)
         commands.run("head -c 2000000 /dev/urandom > a.txt; head -c 2000000 /dev/urandom > new; echo 2 > src/b.py")
         assert (await commands.undo()).conflicts == ()
@@ -334,5 +333,5 @@ def test_a_disk_that_is_full_before_a_command_is_said(tmp_path: Path, work: Path
     cache = tmp_path / "cache"
     cache.mkdir()
     (work / "large").write_bytes(b"a" * 2_000_000)
-    with mounted_small(cache, "1m"), pytest.raises(OSError, match="No space left"):
+    with mount_small_disk(cache, "1m"), pytest.raises(OSError, match="No space left"):
         Mirror(str(work), cache).look()

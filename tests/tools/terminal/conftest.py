@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 import pytest_asyncio
 
-from tests.support.terminals import AtTerminal, at_terminal
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    """An empty working directory."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
+from tests.support.terminals import TerminalCalls, open_terminal_tool
 
 
 @pytest_asyncio.fixture
-async def terminal(home: Path, work: Path) -> AsyncIterator[AtTerminal]:
+async def terminal(home: Path, work: Path) -> AsyncIterator[TerminalCalls]:
     """The terminal tool on the working directory, held by what is strongest here."""
-    async with at_terminal(home, work) as opened:
+    async with open_terminal_tool(home, work) as opened:
         yield opened

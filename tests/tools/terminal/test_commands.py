@@ -16,7 +16,8 @@ from pilothouse.tools.terminal.running import RunCommand
 from pilothouse.types import limits
 from pilothouse.types.access import Access
 from pilothouse.types.terminals import TerminalSettings
-from tests.support.terminals import AtTerminal, alive, gone
+from tests.support.processes import all_ended, processes_with
+from tests.support.terminals import TerminalCalls
 from tests.support.tools import Silent
 from tests.support.waiting import AT_ONCE, eventually
 
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.case("TRM-01", "TRM-26")
-async def test_a_command_is_run_and_its_output_and_exit_code_are_told(terminal: AtTerminal, work: Path) -> None:
+async def test_a_command_is_run_and_its_output_and_exit_code_are_told(terminal: TerminalCalls, work: Path) -> None:
     (work / "notes.md").write_text("hello")
     output = await terminal.does("run_command", command="cat notes.md; echo; echo wrong >&2; exit 3")
     assert output.text.startswith("Exit code 3 after ")
@@ -32,7 +33,7 @@ async def test_a_command_is_run_and_its_output_and_exit_code_are_told(terminal: 
     assert output.data["exitCode"] == 3
 
 
-async def test_words_are_run_without_a_shell(terminal: AtTerminal) -> None:
+async def test_words_are_run_without_a_shell(terminal: TerminalCalls) -> None:
     output = await terminal.does("run_command", argv=["echo", "$HOME; *", "`id`"])
     assert output.text.endswith("$HOME; * `id`\n")
 
@@ -56,13 +57,13 @@ async def test_words_are_run_without_a_shell(terminal: AtTerminal) -> None:
     ],
 )
 async def test_what_cannot_be_run_is_refused_in_one_sentence(
-    terminal: AtTerminal, arguments: dict[str, object], said: str
+    terminal: TerminalCalls, arguments: dict[str, object], said: str
 ) -> None:
     assert said in await terminal.fails("run_command", **arguments)
 
 
 @pytest.mark.case("TRM-01")
-async def test_what_a_command_touches_is_said_before_it_runs(terminal: AtTerminal, work: Path) -> None:
+async def test_what_a_command_touches_is_said_before_it_runs(terminal: TerminalCalls, work: Path) -> None:
     access = await terminal.touched("run_command", command="make test")
     assert access.operation == "terminal_operations.run_command"
     assert access.effects == {"runs", "writes"}
@@ -78,7 +79,7 @@ async def test_what_a_command_touches_is_said_before_it_runs(terminal: AtTermina
 
 
 @pytest.mark.case("EXFIL-02")
-async def test_a_command_with_the_network_counts_as_one_that_sends(terminal: AtTerminal) -> None:
+async def test_a_command_with_the_network_counts_as_one_that_sends(terminal: TerminalCalls) -> None:
     access = await terminal.touched("run_command", command="curl x", network=True)
     assert access.effects == {"runs", "writes", "sends"}
     assert access.command is not None
@@ -87,14 +88,14 @@ async def test_a_command_with_the_network_counts_as_one_that_sends(terminal: AtT
     assert access.brings == {"private", "untrusted"}
 
 
-async def test_the_settings_may_give_every_command_the_network(terminal: AtTerminal) -> None:
+async def test_the_settings_may_give_every_command_the_network(terminal: TerminalCalls) -> None:
     terminal.settings = TerminalSettings(network=True)
     access = await terminal.touched("run_command", command="ls")
     assert access.command is not None
     assert access.command.network
 
 
-async def test_only_the_command_that_was_allowed_is_run(terminal: AtTerminal, work: Path) -> None:
+async def test_only_the_command_that_was_allowed_is_run(terminal: TerminalCalls, work: Path) -> None:
     context = terminal.context()
     access = await terminal.touched("run_command", command="touch allowed")
     for other in ({"command": "touch other"}, {"command": "touch allowed", "network": True}):
@@ -104,7 +105,9 @@ async def test_only_the_command_that_was_allowed_is_run(terminal: AtTerminal, wo
     assert os.listdir(work) == []
 
 
-async def test_a_command_that_was_allowed_in_a_sandbox_is_not_run_without_one(terminal: AtTerminal, work: Path) -> None:
+async def test_a_command_that_was_allowed_in_a_sandbox_is_not_run_without_one(
+    terminal: TerminalCalls, work: Path
+) -> None:
     context = terminal.context()
     access = await terminal.touched("run_command", command="touch x")
     terminal.settings = TerminalSettings(sandbox="off")
@@ -114,7 +117,7 @@ async def test_a_command_that_was_allowed_in_a_sandbox_is_not_run_without_one(te
     assert os.listdir(work) == []
 
 
-async def test_without_a_sandbox_no_command_is_covered_by_the_mode_that_asks_nothing(terminal: AtTerminal) -> None:
+async def test_without_a_sandbox_no_command_is_covered_by_the_mode_that_asks_nothing(terminal: TerminalCalls) -> None:
     terminal.settings = TerminalSettings(sandbox="off")
     context = msgspec.structs.replace(terminal.context(), mode="auto_approve")
     access = await terminal.tool.access({"operation": "run_command", "command": "ls"}, context)
@@ -125,7 +128,7 @@ async def test_without_a_sandbox_no_command_is_covered_by_the_mode_that_asks_not
 
 
 @pytest.mark.case("F-59", "CMD-08", "TRM-26")
-async def test_a_command_that_takes_too_long_is_ended_with_everything_it_started(terminal: AtTerminal) -> None:
+async def test_a_command_that_takes_too_long_is_ended_with_everything_it_started(terminal: TerminalCalls) -> None:
     began = time.monotonic()
     script = "echo begun; trap '' TERM; (setsid sleep 90477101 &); sleep 90477102 & sleep 90477103"
     output = await terminal.call("run_command", command=script, timeout=0.5)
@@ -134,24 +137,24 @@ async def test_a_command_that_takes_too_long_is_ended_with_everything_it_started
     assert "ended after 0.5 s" in output.text
     assert "begun" in output.text
     assert time.monotonic() - began < AT_ONCE
-    assert gone("9047710")
+    assert all_ended("9047710")
 
 
 @pytest.mark.case("CMD-08")
-async def test_nothing_of_a_command_runs_on_after_it_has_ended(terminal: AtTerminal) -> None:
+async def test_nothing_of_a_command_runs_on_after_it_has_ended(terminal: TerminalCalls) -> None:
     text = await terminal.run("(setsid sleep 90477111 >/dev/null 2>&1 &); nohup sleep 90477112 & echo done")
     assert "done" in text
-    assert gone("9047711")
+    assert all_ended("9047711")
 
 
 @pytest.mark.case("CMD-08", "TRM-26")
-async def test_a_cancelled_command_is_gone_at_once(terminal: AtTerminal) -> None:
+async def test_a_cancelled_command_is_gone_at_once(terminal: TerminalCalls) -> None:
     task = asyncio.create_task(
         terminal.call("run_command", command="trap '' TERM; setsid sleep 90477121; sleep 90477122")
     )
 
     async def begun() -> bool:
-        return bool(alive("90477121"))
+        return bool(processes_with("90477121"))
 
     await eventually(begun, "the command")
     began = time.monotonic()
@@ -159,18 +162,18 @@ async def test_a_cancelled_command_is_gone_at_once(terminal: AtTerminal) -> None
     with pytest.raises(asyncio.CancelledError):
         await task
     assert time.monotonic() - began < AT_ONCE
-    assert gone("9047712")
+    assert all_ended("9047712")
 
 
 @pytest.mark.case("F-59")
-async def test_a_command_that_closes_its_output_and_runs_on_is_waited_for(terminal: AtTerminal, work: Path) -> None:
+async def test_a_command_that_closes_its_output_and_runs_on_is_waited_for(terminal: TerminalCalls, work: Path) -> None:
     text = await terminal.run("echo first; exec >&- 2>&-; sleep 0.3; echo x > late")
     assert text.startswith("Exit code 0")
     assert (work / "late").exists()
 
 
 @pytest.mark.case("F-59", "CMD-09")
-async def test_endless_output_is_cut_in_the_middle_and_told(terminal: AtTerminal) -> None:
+async def test_endless_output_is_cut_in_the_middle_and_told(terminal: TerminalCalls) -> None:
     output = await terminal.does("run_command", command="echo begin; head -c 30000000 /dev/zero | tr '\\0' x; echo end")
     assert output.text.splitlines()[1].startswith("begin")
     assert output.text.endswith("end\n")
@@ -180,7 +183,7 @@ async def test_endless_output_is_cut_in_the_middle_and_told(terminal: AtTerminal
     assert len(output.parts[0].text) > 1_000_000
 
 
-async def test_of_an_output_that_is_cut_for_the_model_all_can_be_read(terminal: AtTerminal) -> None:
+async def test_of_an_output_that_is_cut_for_the_model_all_can_be_read(terminal: TerminalCalls) -> None:
     output = await terminal.does("run_command", command="seq 1 20000")
     assert "the middle is left out" in output.text
     assert output.parts[0].text.split() == [str(number) for number in range(1, 20_001)]
@@ -189,7 +192,7 @@ async def test_of_an_output_that_is_cut_for_the_model_all_can_be_read(terminal: 
     assert not short.parts
 
 
-async def test_progress_is_told_while_a_command_runs(terminal: AtTerminal) -> None:
+async def test_progress_is_told_while_a_command_runs(terminal: TerminalCalls) -> None:
     told: list[str] = []
 
     class Listening(Silent):
@@ -204,7 +207,7 @@ async def test_progress_is_told_while_a_command_runs(terminal: AtTerminal) -> No
 
 
 @pytest.mark.case("TRM-26", "TMO-02")
-async def test_times_are_those_that_were_agreed(terminal: AtTerminal) -> None:
+async def test_times_are_those_that_were_agreed(terminal: TerminalCalls) -> None:
     times = {name: terminal.tool.times_for({"operation": name}).total for name in terminal.tool.supported_operations}
     assert times["run_command"] == limits.COMMAND_TIME + limits.COMMAND_SLACK == 610
     assert times["get_output"] == times["get_terminal_output"] == times["get_history"] == 30
@@ -217,7 +220,7 @@ async def test_times_are_those_that_were_agreed(terminal: AtTerminal) -> None:
 
 
 @pytest.mark.case("TRM-02", "TRM-27", "CMD-08")
-async def test_a_background_command_is_listed_read_and_stopped(terminal: AtTerminal) -> None:
+async def test_a_background_command_is_listed_read_and_stopped(terminal: TerminalCalls) -> None:
     output = await terminal.does("run_command", command="echo up; sleep 90477131", is_background=True)
     process_id = output.data["processId"]
 
@@ -233,11 +236,11 @@ async def test_a_background_command_is_listed_read_and_stopped(terminal: AtTermi
     assert (listed.id, listed.command, listed.exit_code) == (process_id, "echo up; sleep 90477131", None)
     stopped = await terminal.terminals.stop_process(terminal.conversation_id, process_id)
     assert stopped.ended_at is not None
-    assert gone("90477131")
+    assert all_ended("90477131")
     assert "It ended with exit code" in (await terminal.does("get_terminal_output")).text
 
 
-async def test_a_background_command_that_ends_by_itself_tells_its_exit_code(terminal: AtTerminal) -> None:
+async def test_a_background_command_that_ends_by_itself_tells_its_exit_code(terminal: TerminalCalls) -> None:
     await terminal.does("run_command", command="echo bye; exit 4", is_background=True)
 
     async def ended() -> str | None:
@@ -247,20 +250,20 @@ async def test_a_background_command_that_ends_by_itself_tells_its_exit_code(term
     assert "bye" in await eventually(ended, "its end")
 
 
-async def test_a_background_command_of_another_conversation_does_not_exist(terminal: AtTerminal) -> None:
+async def test_a_background_command_of_another_conversation_does_not_exist(terminal: TerminalCalls) -> None:
     assert "NOT_FOUND" in await terminal.fails("get_terminal_output")
     await terminal.does("run_command", command="sleep 90477141", is_background=True)
     assert "NOT_FOUND" in await terminal.fails("get_terminal_output", process_id="p-of-another")
 
 
-async def test_only_so_many_commands_run_in_the_background(terminal: AtTerminal) -> None:
+async def test_only_so_many_commands_run_in_the_background(terminal: TerminalCalls) -> None:
     for _ in range(limits.BACKGROUND_COMMANDS):
         await terminal.does("run_command", command="sleep 90477151", is_background=True)
     assert "run in the background already" in await terminal.fails("run_command", command="ls", is_background=True)
 
 
 async def test_commands_that_ended_are_listed_until_many_others_have(
-    terminal: AtTerminal, work: Path, monkeypatch: pytest.MonkeyPatch
+    terminal: TerminalCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "BACKGROUND_KEPT", 2)
     terminals = terminal.terminals
@@ -274,7 +277,7 @@ async def test_commands_that_ended_are_listed_until_many_others_have(
 
 
 @pytest.mark.case("TRM-04")
-async def test_the_last_command_is_told(terminal: AtTerminal) -> None:
+async def test_the_last_command_is_told(terminal: TerminalCalls) -> None:
     assert "No command" in (await terminal.does("get_last_command")).text
     await terminal.run("exit 5")
     last = await terminal.does("get_last_command")
@@ -282,7 +285,7 @@ async def test_the_last_command_is_told(terminal: AtTerminal) -> None:
 
 
 @pytest.mark.case("TRM-06")
-async def test_a_folder_is_made_with_those_above_it_and_undone(terminal: AtTerminal, work: Path) -> None:
+async def test_a_folder_is_made_with_those_above_it_and_undone(terminal: TerminalCalls, work: Path) -> None:
     await terminal.does("create_directory", path="a/b/c")
     assert (work / "a/b/c").is_dir()
     assert "EXISTS" in await terminal.fails("create_directory", path="a/b")
@@ -294,7 +297,7 @@ async def test_a_folder_is_made_with_those_above_it_and_undone(terminal: AtTermi
     assert os.listdir(work) == []
 
 
-async def test_only_what_looks_is_left_of_the_tool_in_a_conversation_that_only_reads(terminal: AtTerminal) -> None:
+async def test_only_what_looks_is_left_of_the_tool_in_a_conversation_that_only_reads(terminal: TerminalCalls) -> None:
     limited = terminal.tool.limited(frozenset({"reads"}))
     assert limited is not None
     assert set(limited.supported_operations) == {

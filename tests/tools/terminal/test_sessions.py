@@ -22,7 +22,8 @@ from pilothouse.tools.terminal.text import TypedLine, decode, plain
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.terminals import SandboxKind, TerminalSettings
-from tests.support.terminals import KINDS, AtTerminal, alive, at_terminal, gone
+from tests.support.processes import all_ended, processes_with
+from tests.support.terminals import KINDS, TerminalCalls, open_terminal_tool
 from tests.support.waiting import AT_ONCE, eventually
 
 pytestmark = pytest.mark.slow
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.case("TST-11", "TRM-07", "TRM-08", "TRM-09", "TRM-11", "TRM-17")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_session_is_created_typed_at_read_and_closed(kind: SandboxKind, home: Path, work: Path) -> None:
-    async with at_terminal(home, work, kind) as terminal:
+    async with open_terminal_tool(home, work, kind) as terminal:
         created = await terminal.does("create_session", conversation_id=terminal.conversation_id)
         assert created.data["sessionId"] == terminal.conversation_id
         assert created.data["ttyName"].startswith("/dev/pts/")
@@ -47,7 +48,7 @@ async def test_a_session_is_created_typed_at_read_and_closed(kind: SandboxKind, 
 
 
 @pytest.mark.case("TRM-15")
-async def test_input_is_sent_as_it_is_and_runs_only_with_a_line_end(terminal: AtTerminal) -> None:
+async def test_input_is_sent_as_it_is_and_runs_only_with_a_line_end(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     await terminal.types("echo one")
     assert "\none\n" not in (await terminal.types(" two"))
@@ -56,7 +57,7 @@ async def test_input_is_sent_as_it_is_and_runs_only_with_a_line_end(terminal: At
 
 
 @pytest.mark.case("TRM-16")
-async def test_typing_waits_for_the_answer_but_never_long(terminal: AtTerminal) -> None:
+async def test_typing_waits_for_the_answer_but_never_long(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     assert "\n42\n" in await terminal.types("echo $((6*7))\r\n")
     began = time.monotonic()
@@ -66,7 +67,7 @@ async def test_typing_waits_for_the_answer_but_never_long(terminal: AtTerminal) 
 
 
 @pytest.mark.case("TRM-21")
-async def test_variables_and_folders_stay_from_one_command_to_the_next(terminal: AtTerminal, work: Path) -> None:
+async def test_variables_and_folders_stay_from_one_command_to_the_next(terminal: TerminalCalls, work: Path) -> None:
     (work / "below").mkdir()
     await terminal.does("create_session")
     await terminal.types("cd below; NAME=harbour; greet() { echo hello $NAME; }\r\n")
@@ -76,7 +77,7 @@ async def test_variables_and_folders_stay_from_one_command_to_the_next(terminal:
 
 
 @pytest.mark.case("TRM-18", "TRM-19")
-async def test_a_session_is_used_again_until_the_folder_is_another(terminal: AtTerminal, work: Path) -> None:
+async def test_a_session_is_used_again_until_the_folder_is_another(terminal: TerminalCalls, work: Path) -> None:
     first = await terminal.terminals.open_terminal(terminal.conversation_id, str(work), 80, 24)
     again = await terminal.terminals.open_terminal(terminal.conversation_id, str(work), 80, 24)
     assert first.pid == again.pid
@@ -85,14 +86,14 @@ async def test_a_session_is_used_again_until_the_folder_is_another(terminal: AtT
     await terminal.types("sleep 90488101 &\r\n")
     moved = await terminal.terminals.open_terminal(terminal.conversation_id, str(other), 80, 24)
     assert (moved.pid != first.pid, moved.working_directory) == (True, str(other))
-    assert gone("90488101")
+    assert all_ended("90488101")
     (listed,) = (await terminal.terminals.terminals(terminal.conversation_id)).sessions
     assert listed == moved
 
 
 @pytest.mark.case("TRM-13", "TRM-17")
 async def test_sessions_are_listed_with_their_id_and_folder_and_belong_to_one_conversation(
-    terminal: AtTerminal, work: Path
+    terminal: TerminalCalls, work: Path
 ) -> None:
     await terminal.does("create_session")
     (listed,) = (await terminal.terminals.terminals(terminal.conversation_id)).sessions
@@ -104,14 +105,14 @@ async def test_sessions_are_listed_with_their_id_and_folder_and_belong_to_one_co
         assert "no terminal session" in await terminal.fails(operation, session_id="c-of-another", **typed)
 
 
-async def test_a_session_that_does_not_exist_is_told_in_one_sentence(terminal: AtTerminal) -> None:
+async def test_a_session_that_does_not_exist_is_told_in_one_sentence(terminal: TerminalCalls) -> None:
     for operation in ("send_input", "get_output", "get_history", "get_terminal_buffer", "close_session"):
         typed = {"input": "x"} if operation == "send_input" else {}
         assert "no terminal session" in await terminal.fails(operation, **typed)
 
 
 @pytest.mark.case("TRM-12")
-async def test_programs_are_told_the_size_of_the_window(terminal: AtTerminal) -> None:
+async def test_programs_are_told_the_size_of_the_window(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     await terminal.terminals.resize(terminal.conversation_id, 97, 31)
     await terminal.types("stty size\r\n")
@@ -122,7 +123,7 @@ async def test_programs_are_told_the_size_of_the_window(terminal: AtTerminal) ->
 
 
 @pytest.mark.case("TRM-20")
-async def test_the_person_and_the_agent_type_into_the_same_session(terminal: AtTerminal) -> None:
+async def test_the_person_and_the_agent_type_into_the_same_session(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     await terminal.terminals.type(terminal.conversation_id, b"WHO=person\r")
     await terminal.types("echo from the $WHO\r\n")
@@ -132,7 +133,7 @@ async def test_the_person_and_the_agent_type_into_the_same_session(terminal: AtT
 @pytest.mark.case("TRM-14", "TRM-25")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_closing_ends_everything_in_the_session(kind: SandboxKind, home: Path, work: Path) -> None:
-    async with at_terminal(home, work, kind) as terminal:
+    async with open_terminal_tool(home, work, kind) as terminal:
         await terminal.does("create_session")
         stubborn = (
             "trap '' HUP TERM; (setsid sleep 90488201 &); (setsid nohup sleep 90488202 >/dev/null &); sleep 90488203"
@@ -140,17 +141,17 @@ async def test_closing_ends_everything_in_the_session(kind: SandboxKind, home: P
         await terminal.types(f'bash -c "{stubborn}" & disown\r\n')
 
         async def running() -> bool:
-            return len([pid for mark in "123" for pid in alive(f"9048820{mark}")]) >= 3
+            return len([pid for mark in "123" for pid in processes_with(f"9048820{mark}")]) >= 3
 
         await eventually(running, "all of them")
         began = time.monotonic()
         await terminal.does("close_session")
         assert time.monotonic() - began < AT_ONCE
-        assert gone("904882")
+        assert all_ended("904882")
 
 
 @pytest.mark.case("TRM-25")
-async def test_what_listens_is_told_politely_before_it_is_killed(terminal: AtTerminal, work: Path) -> None:
+async def test_what_listens_is_told_politely_before_it_is_killed(terminal: TerminalCalls, work: Path) -> None:
     await terminal.does("create_session")
     await terminal.types(
         "bash -c 'trap \"echo asked > told; exit\" TERM; echo ready; while :; do sleep 0.05; done'\r\n"
@@ -161,7 +162,7 @@ async def test_what_listens_is_told_politely_before_it_is_killed(terminal: AtTer
 
 
 @pytest.mark.case("TRM-10")
-async def test_the_whole_history_is_there_also_when_it_is_longer_than_memory(terminal: AtTerminal) -> None:
+async def test_the_whole_history_is_there_also_when_it_is_longer_than_memory(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     await terminal.types("echo the-be''ginning; seq 1 400000; echo the-e''nd\r\n")
     said = await terminal.says("\nthe-end")
@@ -172,7 +173,7 @@ async def test_the_whole_history_is_there_also_when_it_is_longer_than_memory(ter
 
 
 @pytest.mark.case("TRM-22")
-async def test_it_is_bash_on_a_terminal_of_256_colours(terminal: AtTerminal) -> None:
+async def test_it_is_bash_on_a_terminal_of_256_colours(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     await terminal.types("echo $TERM ${BASH_VERSION:+is-bash}; test -t 0 && echo a-tt''y\r\n")
     said = await terminal.says("\na-tty")
@@ -190,7 +191,7 @@ def test_code_page_437_becomes_lines_and_boxes() -> None:
     assert render(Output("\x1b(0lqk\x1b(B\x1b[2;1Hhello\x1b[2;1Hj", 10, 3)) == "┌─┐\njello"
 
 
-async def test_old_programs_draw_boxes_in_the_terminal(terminal: AtTerminal) -> None:
+async def test_old_programs_draw_boxes_in_the_terminal(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     await terminal.types("clear; printf '\\311\\315\\273\\n'; read -p wait''ing\r\n")
     await terminal.says("waiting")
@@ -199,7 +200,7 @@ async def test_old_programs_draw_boxes_in_the_terminal(terminal: AtTerminal) -> 
 
 
 @pytest.mark.case("TRM-22", "TRM-29")
-async def test_another_shell_may_be_chosen_and_one_that_is_not_installed_is_told(terminal: AtTerminal) -> None:
+async def test_another_shell_may_be_chosen_and_one_that_is_not_installed_is_told(terminal: TerminalCalls) -> None:
     terminal.settings = TerminalSettings(shell="sh")
     await terminal.does("create_session")
     await terminal.types("echo ${BASH_VERSION:-plain} $0\r\n")
@@ -211,7 +212,7 @@ async def test_another_shell_may_be_chosen_and_one_that_is_not_installed_is_told
 
 
 @pytest.mark.case("TRM-03")
-async def test_the_visible_screen_is_what_a_person_sees(terminal: AtTerminal) -> None:
+async def test_the_visible_screen_is_what_a_person_sees(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     await terminal.types(
         "clear; printf 'old text\\rnew\\n\\033[31mred\\033[0m\\n'; seq 1 200 >/dev/null; echo at-the-e''nd\r\n"
@@ -222,14 +223,14 @@ async def test_the_visible_screen_is_what_a_person_sees(terminal: AtTerminal) ->
 
 
 @pytest.mark.case("TRM-05")
-async def test_the_agent_sees_what_the_person_selected(terminal: AtTerminal) -> None:
+async def test_the_agent_sees_what_the_person_selected(terminal: TerminalCalls) -> None:
     assert "Nothing is selected" in (await terminal.does("get_terminal_selection")).text
     await terminal.terminals.select(terminal.conversation_id, "error: no such table")
     assert (await terminal.does("get_terminal_selection")).text == "error: no such table"
 
 
 @pytest.mark.case("TRM-04")
-async def test_the_last_command_may_be_one_that_was_typed(terminal: AtTerminal) -> None:
+async def test_the_last_command_may_be_one_that_was_typed(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     await terminal.types("echo wromg\x7f\x7fng\r\n")
     assert (await terminal.does("get_last_command")).data["command"] == "echo wrong"
@@ -247,7 +248,7 @@ def test_typed_lines_are_followed_as_far_as_typing_tells() -> None:
 
 
 @pytest.mark.case("TRM-23")
-async def test_the_buffer_starts_small_grows_and_is_cleared_at_the_end(terminal: AtTerminal) -> None:
+async def test_the_buffer_starts_small_grows_and_is_cleared_at_the_end(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     session = terminal.terminals.session(terminal.conversation_id)
     assert session.ring.capacity == limits.TERMINAL_BUFFER_FIRST == 4096
@@ -269,7 +270,7 @@ def test_a_ring_keeps_the_newest_bytes_at_their_indexes() -> None:
 
 
 @pytest.mark.case("TRM-24")
-async def test_output_comes_as_it_is_written_and_ends_with_the_session(terminal: AtTerminal) -> None:
+async def test_output_comes_as_it_is_written_and_ends_with_the_session(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     pieces: list[tuple[int, bytes]] = []
 
@@ -289,7 +290,7 @@ async def test_output_comes_as_it_is_written_and_ends_with_the_session(terminal:
     assert "has ended" in await terminal.fails("send_input", input="ls\r\n")
 
 
-async def test_a_program_that_does_not_read_is_told_about_and_input_is_bounded(terminal: AtTerminal) -> None:
+async def test_a_program_that_does_not_read_is_told_about_and_input_is_bounded(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     await terminal.types("stty -icanon -echo; sleep 90488301\r\n")
 
@@ -332,7 +333,7 @@ async def test_a_session_is_shown_again_after_a_restart_with_its_folder_and_its_
 
 
 @pytest.mark.case("TRM-29")
-async def test_a_recording_is_an_asciicast_that_players_read(terminal: AtTerminal) -> None:
+async def test_a_recording_is_an_asciicast_that_players_read(terminal: TerminalCalls) -> None:
     with pytest.raises(PilothouseError, match="no recording"):
         await terminal.terminals.recording(terminal.conversation_id)
     await terminal.does("create_session")
@@ -351,7 +352,7 @@ async def test_a_recording_is_an_asciicast_that_players_read(terminal: AtTermina
 
 
 async def test_a_full_recording_stops_and_the_session_goes_on(
-    terminal: AtTerminal, home: Path, monkeypatch: pytest.MonkeyPatch
+    terminal: TerminalCalls, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "RECORDING_BYTES", 20_000)
     await terminal.does("create_session")
@@ -394,7 +395,7 @@ async def test_what_a_crash_cut_short_in_a_recording_is_passed_over(home: Path, 
     assert b'"hello"' in await again.cast("c1")
 
 
-async def test_a_session_that_ended_holds_no_output_and_shows_all_of_it(terminal: AtTerminal) -> None:
+async def test_a_session_that_ended_holds_no_output_and_shows_all_of_it(terminal: TerminalCalls) -> None:
     await terminal.does("create_session")
     await terminal.types("echo fare''well; exit\r")
     session = terminal.terminals.session(terminal.conversation_id)
@@ -406,7 +407,7 @@ async def test_a_session_that_ended_holds_no_output_and_shows_all_of_it(terminal
 
 
 async def test_nothing_is_typed_at_a_shell_that_is_being_put_away(
-    terminal: AtTerminal, monkeypatch: pytest.MonkeyPatch
+    terminal: TerminalCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await terminal.does("create_session")
     session = terminal.terminals.session(terminal.conversation_id)
@@ -429,13 +430,13 @@ async def test_nothing_is_typed_at_a_shell_that_is_being_put_away(
 
 
 async def test_everything_of_a_deleted_conversation_ends_and_its_recording_goes_in_time(
-    terminal: AtTerminal, home: Path, monkeypatch: pytest.MonkeyPatch
+    terminal: TerminalCalls, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await terminal.does("create_session")
     await terminal.types("sleep 90488401 &\r\n")
     await terminal.does("run_command", command="touch /tmp/x; sleep 90488402", is_background=True)
     await terminal.terminals.forget(terminal.conversation_id)
-    assert gone("904884")
+    assert all_ended("904884")
     assert terminal.conversation_id not in os.listdir(home / "scratch" / str(os.getpid()))
     sandbox = terminal.terminals.sandbox
     # Brought back, it has its recording; deleted again and for too long, it has none.

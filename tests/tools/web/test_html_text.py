@@ -71,6 +71,7 @@ def test_a_page_that_sends_a_browser_on_says_where() -> None:
     assert (page.sends_on, page.title) == ("https://site.example/new", "Old page")
 
 
+@pytest.mark.slow
 @pytest.mark.case("UTL-15")
 def test_what_is_longer_than_a_page_is_cut() -> None:
     page = read("<p>word</p>" * 100_000)

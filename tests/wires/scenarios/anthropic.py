@@ -5,6 +5,7 @@ from __future__ import annotations
 from pilothouse.types.selection import NativeTools
 from tests.wires.replies import Json, Reply, Wire
 from tests.wires.scenario import READ, THOUGHT, TODOS, Scenario, body, both, calls, sources
+from tests.wires.scenarios.early_ends import HALF, cut_answer, filtered_answer
 from tests.wires.streams.anthropic import (
     answer,
     broken,
@@ -24,6 +25,8 @@ from tests.wires.streams.anthropic import (
 
 WIRE: Wire = "anthropic"
 TIDES = "https://harbour.example/tides"
+SEARCHES = NativeTools(web_search=True)
+SECOND = answer(text("Second."))
 
 
 def _without_budget(request: Json) -> Reply:
@@ -68,7 +71,7 @@ SCENARIOS = (
                 stop="tool_use",
             ),
             answer(thought("Now.", "proof 2"), text("Done.")),
-            answer(text("Second.")),
+            SECOND,
         ),
         ("Looking.\n\nDone.", "Second."),
         check=calls("completed", "completed"),
@@ -113,26 +116,26 @@ SCENARIOS = (
                 text("High at noon.", citation()),
                 text(" That is all."),
             ),
-            answer(text("Second.")),
+            SECOND,
         ),
         ("I will search. High at noon. That is all.", "Second."),
         check=sources(TIDES),
         thinking=True,
-        native=NativeTools(web_search=True),
+        native=SEARCHES,
     ),
     Scenario(
         "anthropic-searches-then-calls",
         WIRE,
         (answer(search(), call("toolu_1", THOUGHT), stop="tool_use"), answer(text("Done."))),
         ("Done.",),
-        native=NativeTools(web_search=True),
+        native=SEARCHES,
     ),
     Scenario(
         "anthropic-searches-twice-and-says-nothing",
         WIRE,
-        (answer(search("srvtoolu_1"), search("srvtoolu_2")), answer(text("Second."))),
+        (answer(search("srvtoolu_1"), search("srvtoolu_2")), SECOND),
         ("", "Second."),
-        native=NativeTools(web_search=True),
+        native=SEARCHES,
     ),
     Scenario(
         "anthropic-uses-two-tools-of-its-own-at-once",
@@ -145,47 +148,35 @@ SCENARIOS = (
                 found("srvtoolu_2"),
                 text("Both."),
             ),
-            answer(text("Second.")),
+            SECOND,
         ),
         ("Both.", "Second."),
-        native=NativeTools(web_search=True),
+        native=SEARCHES,
     ),
     Scenario(
         "anthropic-reads-a-page-and-runs-code",
         WIRE,
-        (answer(fetched(), text("It says noon. "), ran(), text("Two.")), answer(text("Second."))),
+        (answer(fetched(), text("It says noon. "), ran(), text("Two.")), SECOND),
         ("It says noon. Two.", "Second."),
         native=NativeTools(code_execution=True, url_context=True),
     ),
     Scenario(
         "anthropic-uploads-a-file",
         WIRE,
-        (answer(text("Here."), upload("file_1")), answer(text("Second."))),
+        (answer(text("Here."), upload("file_1")), SECOND),
         ("Here.", "Second."),
         native=NativeTools(code_execution=True),
     ),
     Scenario(
         "anthropic-pauses-and-is-asked-to-go-on",
         WIRE,
-        (answer(text("Searching."), search(), stop="pause_turn"), answer(text("The rest.")), answer(text("Second."))),
+        (answer(text("Searching."), search(), stop="pause_turn"), answer(text("The rest.")), SECOND),
         ("Searching.The rest.", "Second."),
-        native=NativeTools(web_search=True),
+        native=SEARCHES,
     ),
-    Scenario("anthropic-declines", WIRE, (answer(text("I beg"), stop="refusal"),), ("I beg",), tells=("refused",)),
-    Scenario(
-        "anthropic-fills-its-window",
-        WIRE,
-        (answer(text("Half an ans"), stop="model_context_window_exceeded"),),
-        ("Half an ans",),
-        tells=("cut_short",),
-    ),
-    Scenario(
-        "anthropic-reaches-the-limit",
-        WIRE,
-        (answer(text("Half an ans"), stop="max_tokens"),),
-        ("Half an ans",),
-        tells=("cut_short",),
-    ),
+    filtered_answer("anthropic-declines", WIRE, answer(text("I beg"), stop="refusal")),
+    cut_answer("anthropic-fills-its-window", WIRE, answer(text(HALF), stop="model_context_window_exceeded")),
+    cut_answer("anthropic-reaches-the-limit", WIRE, answer(text(HALF), stop="max_tokens")),
     Scenario(
         "anthropic-reaches-the-limit-in-a-call",
         WIRE,
@@ -198,32 +189,20 @@ SCENARIOS = (
     Scenario(
         "anthropic-is-overloaded-in-the-middle", WIRE, (broken(text("Begun")), answer(text("Again."))), ("Again.",)
     ),
-    Scenario(
-        "anthropic-sees-a-picture",
-        WIRE,
-        (answer(text("A dot.")), answer(text("Still a dot."))),
-        ("A dot.", "Still a dot."),
-        picture=True,
-    ),
+    Scenario("anthropic-sees-a-picture", WIRE, (answer(text("A dot.")), SECOND), ("A dot.", "Second."), picture=True),
     Scenario(
         "anthropic-decides-itself-how-much-to-think",
         WIRE,
-        (_without_budget, _without_budget, answer(text("Second."))),
+        (_without_budget, _without_budget, SECOND),
         ("Adapted.", "Second."),
         check=body(2, lambda sent: sent["thinking"]["type"] == "adaptive"),
         thinking=True,
     ),
-    Scenario(
-        "anthropic-always-thinks",
-        WIRE,
-        (_always_thinking, _always_thinking),
-        ("Adapted.",),
-        thinking=False,
-    ),
+    Scenario("anthropic-always-thinks", WIRE, (_always_thinking, _always_thinking), ("Adapted.",), thinking=False),
     Scenario(
         "anthropic-takes-no-such-temperature",
         WIRE,
-        (_cool, _cool, answer(text("Second."))),
+        (_cool, _cool, SECOND),
         ("Cooler.", "Second."),
         tells=("temperature",),
         temperature=1.5,
@@ -231,7 +210,7 @@ SCENARIOS = (
     Scenario(
         "anthropic-takes-no-temperature",
         WIRE,
-        (_without_temperature, _without_temperature, answer(text("Second."))),
+        (_without_temperature, _without_temperature, SECOND),
         ("Even.", "Second."),
         tells=("temperature",),
         check=body(2, lambda sent: "temperature" not in sent),

@@ -16,6 +16,7 @@ from tests.wires.scenario import (
     pictures,
     sources,
 )
+from tests.wires.scenarios.early_ends import HALF, cut_answer, filtered_answer
 from tests.wires.streams.chat import answer, broken, call, more, packed, refusal, text, whole
 from tests.wires.streams.chat import calls as asks
 
@@ -153,14 +154,8 @@ SCENARIOS = (
         ("I can't help.",),
         tells=("refused",),
     ),
-    Scenario("chat-is-filtered", WIRE, (answer(text("I beg"), stop="content_filter"),), ("I beg",), tells=("refused",)),
-    Scenario(
-        "chat-reaches-the-limit",
-        WIRE,
-        (answer(text("Half an ans"), stop="length"),),
-        ("Half an ans",),
-        tells=("cut_short",),
-    ),
+    filtered_answer("chat-is-filtered", WIRE, answer(text("I beg"), stop="content_filter")),
+    cut_answer("chat-reaches-the-limit", WIRE, answer(text(HALF), stop="length")),
     Scenario(
         "chat-reaches-the-limit-in-a-call",
         WIRE,
@@ -271,12 +266,7 @@ SCENARIOS = (
         Scenario(f"chat-packs-its-answer-with-{name.replace(' ', '-')}", WIRE, (packed(DONE, name),), ("Done.",))
         for name in ("gzip", "deflate", "raw deflate")
     ),
-    Scenario(
-        "chat-packs-its-answer-as-nobody-asked",
-        WIRE,
-        (packed(DONE, "br"),),
-        (Fails("model_refused", "br"),),
-    ),
+    Scenario("chat-packs-its-answer-as-nobody-asked", WIRE, (packed(DONE, "br"),), (Fails("model_refused", "br"),)),
     Scenario(
         "chat-packs-its-error",
         WIRE,
@@ -289,13 +279,7 @@ SCENARIOS = (
         (Reply(DONE.wire, DONE.body, headers=DONE.headers, events=DONE.events, old=True),),
         ("Done.",),
     ),
-    Scenario(
-        "chat-sees-a-picture",
-        WIRE,
-        (answer(text("A dot.")), answer(text("Still a dot."))),
-        ("A dot.", "Still a dot."),
-        picture=True,
-    ),
+    Scenario("chat-sees-a-picture", WIRE, (answer(text("A dot.")), SECOND), ("A dot.", "Second."), picture=True),
     Scenario(
         "chat-takes-no-temperature",
         WIRE,

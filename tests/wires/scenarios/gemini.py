@@ -5,6 +5,7 @@ from __future__ import annotations
 from pilothouse.types.selection import NativeTools
 from tests.wires.replies import Json, Reply, Wire
 from tests.wires.scenario import PICTURE, READ, THOUGHT, TODOS, Scenario, calls, pictures, sources
+from tests.wires.scenarios.early_ends import HALF, cut_answer, filtered_answer
 from tests.wires.streams.gemini import (
     SIGNATURE,
     answer,
@@ -71,13 +72,7 @@ SCENARIOS = (
         (answer([text("Signed. ", SIGNATURE)], [text("Plain.")]), SECOND),
         ("Signed. Plain.", "Second."),
     ),
-    Scenario(
-        "gemini-is-stopped-for-safety",
-        WIRE,
-        (answer([text("I beg")], [], stop="SAFETY"),),
-        ("I beg",),
-        tells=("refused",),
-    ),
+    filtered_answer("gemini-is-stopped-for-safety", WIRE, answer([text("I beg")], [], stop="SAFETY")),
     Scenario(
         "gemini-does-not-take-the-prompt",
         WIRE,
@@ -164,13 +159,7 @@ SCENARIOS = (
         tells=("left_out",),
         native=NativeTools(web_search=True),
     ),
-    Scenario(
-        "gemini-reaches-the-limit",
-        WIRE,
-        (answer([text("Half an ans")], stop="MAX_TOKENS"),),
-        ("Half an ans",),
-        tells=("cut_short",),
-    ),
+    cut_answer("gemini-reaches-the-limit", WIRE, answer([text(HALF)], stop="MAX_TOKENS")),
     Scenario(
         "gemini-reaches-the-limit-while-it-thinks",
         WIRE,

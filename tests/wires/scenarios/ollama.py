@@ -5,10 +5,12 @@ from __future__ import annotations
 from tests.wires.replies import Wire
 from tests.wires.scenario import READ, THOUGHT, Scenario
 from tests.wires.scenario import calls as ended
+from tests.wires.scenarios.early_ends import HALF, cut_answer
 from tests.wires.streams.ollama import answer, broken, calls, text, thought
 
 WIRE: Wire = "ollama"
 AGAIN = answer(text("Again."))
+SECOND = answer(text("Second."))
 SCENARIOS = (
     Scenario(
         "ollama-thinks-speaks-and-calls-twice",
@@ -16,20 +18,14 @@ SCENARIOS = (
         (
             answer(thought("Hmm."), text("Looking."), calls(think=THOUGHT, todo_operations=READ), text(" More.")),
             answer(text("Done.")),
-            answer(text("Second.")),
+            SECOND,
         ),
         ("Looking. More.\n\nDone.", "Second."),
         check=ended("completed", "completed"),
         thinking=True,
     ),
     Scenario("ollama-only-loads-the-model", WIRE, (answer(stop="load"),), ("",), tells=("empty_answer",)),
-    Scenario(
-        "ollama-reaches-the-limit",
-        WIRE,
-        (answer(text("Half an ans"), stop="length"),),
-        ("Half an ans",),
-        tells=("cut_short",),
-    ),
+    cut_answer("ollama-reaches-the-limit", WIRE, answer(text(HALF), stop="length")),
     Scenario(
         "ollama-fails-in-the-middle",
         WIRE,
@@ -37,11 +33,5 @@ SCENARIOS = (
         ("Again.",),
     ),
     Scenario("ollama-unloads-the-model", WIRE, (answer(text("Said."), stop="unload"),), ("Said.",)),
-    Scenario(
-        "ollama-sees-a-picture",
-        WIRE,
-        (answer(text("A dot.")), answer(text("Second."))),
-        ("A dot.", "Second."),
-        picture=True,
-    ),
+    Scenario("ollama-sees-a-picture", WIRE, (answer(text("A dot.")), SECOND), ("A dot.", "Second."), picture=True),
 )

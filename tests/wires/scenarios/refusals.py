@@ -9,21 +9,10 @@ from collections.abc import Iterator
 from tests.wires.replies import Answer, Foreign, Json, Reply, Wire, refused
 from tests.wires.scenario import Fails, Outcome, Scenario
 from tests.wires.streams import anthropic, chat, gemini, ollama, responses
+from tests.wires.streams.every import every_wire
 
-AGAIN: dict[Wire, Reply] = {
-    "anthropic": anthropic.answer(anthropic.text("Again.")),
-    "chat": chat.answer(chat.text("Again.")),
-    "responses": responses.answer(responses.message("msg_9", "Again.")),
-    "gemini": gemini.answer([gemini.text("Again.")]),
-    "ollama": ollama.answer(ollama.text("Again.")),
-}
-FIRST: dict[Wire, Reply] = {
-    "anthropic": anthropic.answer(anthropic.text("First.")),
-    "chat": chat.answer(chat.text("First.")),
-    "responses": responses.answer(responses.message("msg_1", "First.")),
-    "gemini": gemini.answer([gemini.text("First.")]),
-    "ollama": ollama.answer(ollama.text("First.")),
-}
+AGAIN = every_wire("Again.", "msg_9")
+FIRST = every_wire("First.")
 _QUOTA = "You exceeded your current quota, please check your plan and billing details."
 _CREDIT = "Your credit balance is too low to access the API. Please go to Plans & Billing to purchase credits."
 _RETRY = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.5s"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pilothouse.types.selection import NativeTools
 from tests.wires.replies import Json, Reply, Wire
 from tests.wires.scenario import PICTURE, READ, THOUGHT, TODOS, Scenario, body, both, calls, pictures, sources
+from tests.wires.scenarios.early_ends import HALF, cut_answer, filtered_answer
 from tests.wires.streams.responses import (
     answer,
     call,
@@ -103,12 +104,8 @@ SCENARIOS = (
         ("First.\n\nThen.\n\nDone.",),
         check=calls("completed", "completed"),
     ),
-    Scenario(
-        "responses-reaches-the-limit",
-        WIRE,
-        (answer(message("msg_1", "Half an ans"), final=incomplete("max_output_tokens")),),
-        ("Half an ans",),
-        tells=("cut_short",),
+    cut_answer(
+        "responses-reaches-the-limit", WIRE, answer(message("msg_1", HALF), final=incomplete("max_output_tokens"))
     ),
     Scenario(
         "responses-reaches-the-limit-in-a-call",
@@ -126,12 +123,8 @@ SCENARIOS = (
         thinking=True,
         verbatim=False,
     ),
-    Scenario(
-        "responses-is-filtered",
-        WIRE,
-        (answer(message("msg_1", "I beg"), final=incomplete("content_filter")),),
-        ("I beg",),
-        tells=("refused",),
+    filtered_answer(
+        "responses-is-filtered", WIRE, answer(message("msg_1", "I beg"), final=incomplete("content_filter"))
     ),
     Scenario(
         "responses-declines",

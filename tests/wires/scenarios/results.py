@@ -9,6 +9,7 @@ from tests.wires.replies import Reply, Wire
 from tests.wires.scenario import PICTURE, Scenario, body, both
 from tests.wires.scenario import calls as ended
 from tests.wires.streams import anthropic, chat, gemini, ollama, responses
+from tests.wires.streams.every import every_wire
 
 TOOL = "file_operations"
 LOOK = {"operation": "read_file", "filePath": "picture.png"}
@@ -25,13 +26,7 @@ ASKED: Mapping[Wire, Reply] = {
     "gemini": gemini.answer([gemini.call(LOOK, "fc_1", gemini.SIGNATURE, TOOL), gemini.call(MISS, "fc_2", name=TOOL)]),
     "ollama": ollama.answer(ollama.calls(file_operations=LOOK)),
 }
-SEEN: Mapping[Wire, Reply] = {
-    "anthropic": anthropic.answer(anthropic.text("A dot.")),
-    "chat": chat.answer(chat.text("A dot.")),
-    "responses": responses.answer(responses.message("msg_1", "A dot.")),
-    "gemini": gemini.answer([gemini.text("A dot.")]),
-    "ollama": ollama.answer(ollama.text("A dot.")),
-}
+SEEN = every_wire("A dot.")
 # Earlier ones know pictures only beside results.
 MODELS: tuple[tuple[Wire, str], ...] = (
     *((wire, "m") for wire in ASKED),

@@ -14,15 +14,15 @@ from pilothouse.mcp.client.channel import ChannelError, Refusal
 from pilothouse.mcp.client.transports import problems
 from pilothouse.mcp.client.transports.detection import channel_to, ways
 from pilothouse.mcp.client.transports.remote import Found, Target
+from tests.mcp.client.transports.channel_client import open_channel
 from tests.support.certificates import SelfSigned
-from tests.support.mcp_gateway import OldGateway, Socket, Streamable, serving
-from tests.support.talking import talking
+from tests.support.mcp_gateway import OldGateway, Socket, Streamable
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
 
 async def found_at(target: Target, method: str = "ping") -> Found:
     channel = channel_to(target)
-    async with talking(channel) as talk:
+    async with open_channel(channel) as talk:
         assert await talk.ask(method) == {}
         assert await talk.ask("ping") == {}
         return channel.found
@@ -30,14 +30,14 @@ async def found_at(target: Target, method: str = "ping") -> Found:
 
 async def failure(url: str, **more: Any) -> ChannelError:
     with pytest.raises(ChannelError) as caught:
-        async with talking(channel_to(Target(url=url, **more))) as talk:
+        async with open_channel(channel_to(Target(url=url, **more))) as talk:
             await talk.ask("initialize")
     return caught.value
 
 
 @pytest.mark.case("TRN-03", "TRN-05")
 async def test_streamable_http_is_found_with_the_first_request() -> None:
-    async with serving(Streamable()) as server:
+    async with TinyHttp(Streamable()) as server:
         found = await found_at(Target(url=f"{server.url}/mcp"))
         assert found == Found("streamable", f"{server.url}/mcp")
         assert [request.method for request in server.requests] == ["POST", "POST"]
@@ -46,7 +46,7 @@ async def test_streamable_http_is_found_with_the_first_request() -> None:
 @pytest.mark.case("TRN-02", "TRN-06", "TST-06")
 @pytest.mark.parametrize("path", ["/sse", "", "/"])
 async def test_a_gateway_is_found_at_its_stream(path: str) -> None:
-    async with serving(OldGateway()) as server:
+    async with TinyHttp(OldGateway()) as server:
         assert await found_at(Target(url=f"{server.url}{path}")) == Found("sse", f"{server.url}/sse")
 
 
@@ -69,7 +69,7 @@ async def test_a_websocket_server_that_drops_a_post_is_found(path: str) -> None:
 async def test_a_call_that_was_dropped_is_not_sent_again_over_a_websocket() -> None:
     async with Socket(path="/mcp").running() as server:
         with pytest.raises(ChannelError) as caught:
-            async with talking(channel_to(Target(url=f"{server.url}/mcp"))) as talk:
+            async with open_channel(channel_to(Target(url=f"{server.url}/mcp"))) as talk:
                 await talk.ask("tools/call")
         assert "broke" in caught.value.message
         assert server.seen == []
@@ -82,26 +82,26 @@ def test_events_come_before_a_websocket_for_a_gateway() -> None:
 
 
 async def test_what_worked_before_is_tried_first() -> None:
-    async with serving(OldGateway()) as server:
+    async with TinyHttp(OldGateway()) as server:
         known = Found("sse", f"{server.url}/sse")
         assert await found_at(Target(url=server.url, remembered=known)) == known
         assert server.requests[0].method == "GET"
 
 
 async def test_what_worked_elsewhere_is_not_tried() -> None:
-    async with serving(Streamable()) as server:
+    async with TinyHttp(Streamable()) as server:
         known = Found("sse", "http://evil.example/sse")
         assert (await found_at(Target(url=f"{server.url}/mcp", remembered=known))).wire == "streamable"
 
 
 async def test_a_server_that_changed_its_wire_is_found_again() -> None:
-    async with serving(Streamable()) as server:
+    async with TinyHttp(Streamable()) as server:
         known = Found("sse", f"{server.url}/mcp")
         assert (await found_at(Target(url=f"{server.url}/mcp", remembered=known))).wire == "streamable"
 
 
 async def test_a_chosen_wire_is_the_only_one_tried() -> None:
-    async with serving(OldGateway()) as server:
+    async with TinyHttp(OldGateway()) as server:
         error = await failure(f"{server.url}/sse", wire="streamable")
         assert error.status == 405
         assert (await found_at(Target(url=f"{server.url}/sse", wire="sse"))).wire == "sse"
@@ -116,7 +116,7 @@ async def test_a_first_request_that_is_given_up_does_not_end_the_search() -> Non
             return await never
         return Streamable()(request)
 
-    async with TinyHttp(answer) as server, talking(channel_to(Target(url=f"{server.url}/mcp"))) as talk:
+    async with TinyHttp(answer) as server, open_channel(channel_to(Target(url=f"{server.url}/mcp"))) as talk:
         number = await talk.send("server/discover")
         async with asyncio.timeout(5):
             await server.asked.wait()
@@ -128,7 +128,7 @@ async def test_a_first_request_that_is_given_up_does_not_end_the_search() -> Non
 
 async def test_a_lost_session_is_told_through_the_search() -> None:
     place = Streamable(session="s")
-    async with serving(place) as server, talking(channel_to(Target(url=f"{server.url}/mcp"))) as talk:
+    async with TinyHttp(place) as server, open_channel(channel_to(Target(url=f"{server.url}/mcp"))) as talk:
         await talk.shake_hands()
         place.forgotten = True
         await talk.send("tools/list")

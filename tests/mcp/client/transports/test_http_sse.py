@@ -14,8 +14,8 @@ import pytest
 from pilothouse.mcp.client.channel import ChannelError, Message
 from pilothouse.mcp.client.transports.http_sse import HttpSse, candidates, named_in
 from pilothouse.mcp.client.transports.remote import Target
-from tests.support.mcp_gateway import EVENTS, FaultProxy, Json, OldGateway, event, serving
-from tests.support.talking import talking
+from tests.mcp.client.transports.channel_client import open_channel
+from tests.support.mcp_gateway import EVENTS, FaultProxy, Json, OldGateway, event
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
 
@@ -25,7 +25,7 @@ def to(server: TinyHttp | FaultProxy, **more: Any) -> HttpSse:
 
 async def works(gateway: OldGateway) -> list[str]:
     """Talk to a gateway, and return the targets of the messages that it took."""
-    async with serving(gateway) as server, talking(to(server)) as talk:
+    async with TinyHttp(gateway) as server, open_channel(to(server)) as talk:
         assert (await talk.shake_hands())["serverInfo"]["name"] == "gateway"
         assert (await talk.ask("tools/list"))["tools"][0]["name"] == "echo"
         called = await talk.ask("tools/call", {"name": "echo", "arguments": {"a": 1}})
@@ -132,17 +132,17 @@ async def test_an_answer_in_the_reply_to_the_message_is_taken_too() -> None:
 @pytest.mark.case("NET-05")
 @pytest.mark.parametrize("hello", ["http://evil.example/message?sessionId=1", "//evil.example/m?sessionId=1"])
 async def test_messages_never_go_to_another_server(hello: str) -> None:
-    async with serving(OldGateway(hello=event(hello, "endpoint"))) as server:
+    async with TinyHttp(OldGateway(hello=event(hello, "endpoint"))) as server:
         with pytest.raises(ChannelError, match="another server"):
-            async with talking(to(server, headers={"Authorization": "Bearer t"})):
+            async with open_channel(to(server, headers={"Authorization": "Bearer t"})):
                 pass
 
 
 @pytest.mark.case("TRN-24")
 async def test_a_stream_that_names_no_address_is_given_up() -> None:
-    async with serving(OldGateway(hello=b": nothing\n\n")) as server:
+    async with TinyHttp(OldGateway(hello=b": nothing\n\n")) as server:
         with pytest.raises(ChannelError, match="did not say where to send messages") as caught:
-            async with talking(to(server, connect_timeout=0.2)):
+            async with open_channel(to(server, connect_timeout=0.2)):
                 pass
     assert caught.value.fix
 
@@ -150,7 +150,7 @@ async def test_a_stream_that_names_no_address_is_given_up() -> None:
 @pytest.mark.case("TRN-09", "TRN-19", "F-20")
 async def test_what_the_server_says_by_itself_arrives_and_other_events_do_not() -> None:
     gateway = OldGateway()
-    async with serving(gateway) as server, talking(to(server)) as talk:
+    async with TinyHttp(gateway) as server, open_channel(to(server)) as talk:
         stream = gateway.streams[-1]
         stream.put_nowait(b': ping\n\nevent: heartbeat\ndata: {"method": "no"}\n\nretry: 0\n\n')
         note = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "é€"}}).encode()
@@ -165,7 +165,7 @@ async def test_what_the_server_says_by_itself_arrives_and_other_events_do_not() 
 @pytest.mark.case("CON-17", "F-18")
 async def test_the_end_of_the_stream_is_the_end_of_the_channel() -> None:
     gateway = OldGateway()
-    async with serving(gateway) as server, talking(to(server)) as talk:
+    async with TinyHttp(gateway) as server, open_channel(to(server)) as talk:
         gateway.streams[-1].put_nowait(None)
         error = await talk.end()
         assert error is not None
@@ -178,7 +178,7 @@ async def test_the_end_of_the_stream_is_the_end_of_the_channel() -> None:
 @pytest.mark.case("F-16", "F-18")
 async def test_a_reset_of_the_stream_is_told() -> None:
     gateway = OldGateway()
-    async with serving(gateway) as server, FaultProxy(server.port) as proxy, talking(to(proxy)) as talk:
+    async with TinyHttp(gateway) as server, FaultProxy(server.port) as proxy, open_channel(to(proxy)) as talk:
         proxy.fault = "reset"
         gateway.say({"jsonrpc": "2.0", "method": "notifications/message"})
         error = await talk.end()
@@ -189,7 +189,7 @@ async def test_a_reset_of_the_stream_is_told() -> None:
 @pytest.mark.case("F-21")
 async def test_a_session_that_the_gateway_forgot_ends_the_channel() -> None:
     gateway = OldGateway()
-    async with serving(gateway) as server, talking(to(server)) as talk:
+    async with TinyHttp(gateway) as server, open_channel(to(server)) as talk:
         await talk.ask("ping")
         gateway.takes = ()
         await talk.send("tools/call")
@@ -204,7 +204,7 @@ async def test_a_page_instead_of_a_stream_is_told() -> None:
 
     async with TinyHttp(page) as server:
         with pytest.raises(ChannelError, match="answers with a web page"):
-            async with talking(to(server)):
+            async with open_channel(to(server)):
                 pass
 
 
@@ -212,7 +212,7 @@ async def test_a_page_instead_of_a_stream_is_told() -> None:
 async def test_the_log_tells_names_and_beginnings_but_no_secrets(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "pilothouse.mcp")
     gateway = OldGateway()
-    async with serving(gateway) as server, talking(to(server, headers={"X-API-Key": "very-secret"})) as talk:
+    async with TinyHttp(gateway) as server, open_channel(to(server, headers={"X-API-Key": "very-secret"})) as talk:
         gateway.say({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "x" * 1_000}})
         await talk.other()
         told = caplog.text
@@ -235,7 +235,7 @@ async def test_abandoning_a_message_that_is_still_being_posted_lets_go_of_it() -
         return await never
 
     gateway = OldGateway()
-    async with TinyHttp(answer) as server, talking(to(server)) as talk:
+    async with TinyHttp(answer) as server, open_channel(to(server)) as talk:
         number = await talk.send("tools/call")
         async with asyncio.timeout(5):
             await stuck.wait()

@@ -17,8 +17,8 @@ from pilothouse.mcp.client.processes import Ledger, environment, marked, memory_
 from pilothouse.mcp.client.session import BadAnswer, ConnectionLost, SessionOptions, connect
 from pilothouse.mcp.client.transports.stdio import Launch, Stdio
 from pilothouse.types import limits
+from tests.mcp.client.scripted_sessions import open_session, text_of
 from tests.support.mcp_servers import scripted
-from tests.support.mcp_sessions import said, talking
 from tests.support.waiting import AT_ONCE, eventually
 
 
@@ -29,7 +29,7 @@ def alive(pid: int) -> bool:
 @pytest.mark.case("TRN-04", "PRC-05", "PRC-06", "HND-01", "HND-03", "HND-04", "HND-15", "F-05", "PLT-07")
 async def test_a_server_is_started_shaken_hands_with_listed_and_called(tmp_path: Path) -> None:
     record = tmp_path / "record"
-    async with talking("--record", record, "--say", "On standard error.") as talked:
+    async with open_session("--record", record, "--say", "On standard error.") as talked:
         assert (talked.session.facts.name, talked.session.facts.era) == ("scripted", "handshake")
         assert (await talked.session.list_tools()).tools
         assert await talked.say("hello") == "hello"
@@ -40,11 +40,10 @@ async def test_a_server_is_started_shaken_hands_with_listed_and_called(tmp_path:
 
 @pytest.mark.case("F-01", "F-50")
 async def test_a_server_that_is_killed_in_a_call_fails_the_call_at_once() -> None:
-    async with talking() as talked:
-        began = time.monotonic()
+    async with open_session() as talked:
         with pytest.raises(ConnectionLost, match="signal 9") as lost:
-            await talked.session.call_tool("exit", {"code": -1})
-        assert time.monotonic() - began < 1
+            async with asyncio.timeout(AT_ONCE):
+                await talked.session.call_tool("exit", {"code": -1})
         assert lost.value.sent
         assert talked.channel.exit_code == -signal.SIGKILL
 
@@ -52,7 +51,7 @@ async def test_a_server_that_is_killed_in_a_call_fails_the_call_at_once() -> Non
 @pytest.mark.case("F-02", "PRC-07")
 async def test_a_server_that_exits_at_once_says_with_which_code() -> None:
     with pytest.raises(ChannelError, match="exit code 3"):
-        async with talking("--start", "exit", "--code", 3):
+        async with open_session("--start", "exit", "--code", 3):
             raise AssertionError("it was never there")
 
 
@@ -87,17 +86,17 @@ async def test_a_server_that_closes_its_input_is_given_up() -> None:
 @pytest.mark.case("F-03")
 async def test_a_server_that_never_answers_is_given_up() -> None:
     with pytest.raises(ChannelError, match=r"did not answer within 0\.3 s"):
-        async with talking("--start", "silent", connect_timeout=0.3, probe_timeout=0.1):
+        async with open_session("--start", "silent", connect_timeout=0.3, probe_timeout=0.1):
             raise AssertionError("it never answered")
 
 
 @pytest.mark.case("F-05", "OBS-09")
 @pytest.mark.parametrize("line", ["", "   ", "Listening on port 3000", "\ufeff", '{"half": ', "[]", "42", '"text"'])
 async def test_what_is_no_message_is_noted_and_disturbs_nobody(line: str) -> None:
-    async with talking() as talked:
+    async with open_session() as talked:
         waiting = asyncio.ensure_future(talked.session.call_tool("sleep", {"seconds": 0.05}))
         talked.channel.pipe_data_received(1, line.encode() + b"\n")
-        assert said(await waiting) == "awake"
+        assert text_of(await waiting) == "awake"
         assert bool(talked.garbage) == bool(line.strip().strip("\ufeff"))
 
 
@@ -118,27 +117,27 @@ async def test_a_server_that_never_stops_writing_rubbish_holds_nobody_up() -> No
 
 @pytest.mark.case("F-05")
 async def test_a_mark_of_the_byte_order_before_a_message_is_passed_over() -> None:
-    async with talking() as talked:
+    async with open_session() as talked:
         line = '\ufeff{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"ok"}]}}'
-        assert said(await talked.session.call_tool("raw", {"line": line})) == "ok"
+        assert text_of(await talked.session.call_tool("raw", {"line": line})) == "ok"
 
 
 @pytest.mark.case("F-06", "TEXT-06")
 async def test_bytes_that_are_no_text_cost_only_their_line() -> None:
-    async with talking() as talked:
+    async with open_session() as talked:
         waiting = asyncio.ensure_future(talked.session.call_tool("sleep", {"seconds": 0.05}))
         talked.channel.pipe_data_received(1, b"\xff\xfe\x00rubbish\n")
-        assert said(await waiting) == "awake"
+        assert text_of(await waiting) == "awake"
         assert talked.garbage
 
 
 @pytest.mark.case("F-07", "TOOL-11")
 @pytest.mark.slow
 async def test_a_long_line_is_one_message_and_a_longer_one_ends_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with talking() as talked:
-        assert len(said(await talked.session.call_tool("big", {"bytes": 16 * 1024 * 1024}))) == 16 * 1024 * 1024
+    async with open_session() as talked:
+        assert len(text_of(await talked.session.call_tool("big", {"bytes": 16 * 1024 * 1024}))) == 16 * 1024 * 1024
     monkeypatch.setattr(limits, "STDIO_LINE_BYTES", 1024 * 1024)
-    async with talking() as talked:
+    async with open_session() as talked:
         with pytest.raises(ConnectionLost, match="more than 1 MB"):
             await talked.session.call_tool("big", {"bytes": 4 * 1024 * 1024})
 
@@ -155,7 +154,7 @@ async def test_a_long_line_is_one_message_and_a_longer_one_ends_the_server(monke
     ],
 )
 async def test_an_answer_that_cannot_be_read_fails_its_call_at_once(line: str) -> None:
-    async with talking() as talked:
+    async with open_session() as talked:
         async with asyncio.timeout(5):
             with pytest.raises(BadAnswer):
                 await talked.session.call_tool("raw", {"line": line})
@@ -164,23 +163,23 @@ async def test_an_answer_that_cannot_be_read_fails_its_call_at_once(line: str) -
 
 @pytest.mark.case("F-09", "PROTO-01")
 async def test_answers_that_nobody_asked_for_are_counted_and_dropped() -> None:
-    async with talking() as talked:
+    async with open_session() as talked:
         right = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"first"}]}}'
         wrong = right.replace("first", "second")
         strays = [wrong.replace("$ID", other) for other in ("999", "true", '"1"', "1.5", "null")]
-        assert said(await talked.session.call_tool("raw", {"line": "\n".join([*strays, right, wrong])})) == "first"
+        assert text_of(await talked.session.call_tool("raw", {"line": "\n".join([*strays, right, wrong])})) == "first"
         assert await talked.say() == "hi"
         assert talked.session.strays == 6
         # For a request that is the first one, `true` and 1.0 are nearly its number.
         talked.session._rpc._last_id = 0
         strays = [wrong.replace("$ID", other) for other in ("true", "1.0", '"1"')]
-        assert said(await talked.session.call_tool("raw", {"line": "\n".join([*strays, right])})) == "first"
+        assert text_of(await talked.session.call_tool("raw", {"line": "\n".join([*strays, right])})) == "first"
         assert talked.session.strays == 9
 
 
 @pytest.mark.case("F-10", "PROTO-05")
 async def test_an_answer_that_comes_too_late_is_nobodys() -> None:
-    async with talking() as talked:
+    async with open_session() as talked:
         heard: list[object] = []
         asked = talked.session.call_tool("sleep", {"seconds": 30}, on_progress=lambda *step: heard.append(step))
         call = asyncio.ensure_future(asked)
@@ -206,7 +205,7 @@ async def _true(value: object) -> bool:
 async def test_a_server_that_does_not_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "STDIO_WRITE", 0.2)
     monkeypatch.setattr(limits, "PROCESS_GRACE", 0.2)
-    async with talking() as talked:
+    async with open_session() as talked:
         await talked.session.call_tool("deaf", {})
         with pytest.raises(ChannelError, match="read nothing"):
             await talked.session.call_tool("echo", {"text": "x" * 4_000_000})
@@ -280,16 +279,16 @@ async def test_a_server_that_reads_slowly_is_not_one_that_reads_nothing(
 
 @pytest.mark.case("F-12", "SPAWN-10")
 async def test_a_flood_on_standard_error_is_drained_line_by_line() -> None:
-    async with talking() as talked:
+    async with open_session() as talked:
         talked.log.clear()
-        assert said(await talked.session.call_tool("flood", {"megabytes": 8})) == "flooded"
+        assert text_of(await talked.session.call_tool("flood", {"megabytes": 8})) == "flooded"
         await eventually(lambda: _true(len(talked.log) >= 8 * 1024), "the flood")
         assert {len(line) for line in talked.log} == {1023}
 
 
 @pytest.mark.case("F-12")
 async def test_a_line_of_the_log_without_an_end_is_cut() -> None:
-    async with talking() as talked:
+    async with open_session() as talked:
         talked.log.clear()
         talked.channel.pipe_data_received(2, b"x" * 100_000)
         talked.channel.pipe_data_received(2, b"y\nnext\n")
@@ -300,7 +299,7 @@ async def test_a_line_of_the_log_without_an_end_is_cut() -> None:
 @pytest.mark.slow
 async def test_a_server_that_ignores_everything_is_gone_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "PROCESS_GRACE", 0.3)
-    async with talking("--ignore-term", "--spawn") as talked:
+    async with open_session("--ignore-term", "--spawn") as talked:
         await talked.say()
         child = int(next(line for line in talked.log if line.startswith("child")).split()[1])
         server = talked.channel.pid
@@ -340,8 +339,8 @@ async def test_a_server_sees_its_own_variables_and_no_key_of_ours(monkeypatch: p
     for name in ("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "NPM_CONFIG__AUTH", "GITHUB_TOKEN", "PGPASSWORD"):
         monkeypatch.setenv(name, "hidden")
     monkeypatch.setenv("NODE_EXTRA_CA_CERTS", "/certificates.pem")
-    async with talking(launch={"env": {"MY_SETTING": "mine"}}) as talked:
-        seen = json.loads(said(await talked.session.call_tool("env", {})))
+    async with open_session(launch={"env": {"MY_SETTING": "mine"}}) as talked:
+        seen = json.loads(text_of(await talked.session.call_tool("env", {})))
     assert seen["MY_SETTING"] == "mine"
     assert seen["PATH"] == os.environ["PATH"]
     assert seen["NODE_EXTRA_CA_CERTS"] == "/certificates.pem"
@@ -387,7 +386,7 @@ async def test_a_program_that_cannot_be_started_is_named(
 @pytest.mark.case("SPAWN-02")
 async def test_no_shell_reads_the_arguments() -> None:
     hostile = "; touch /tmp/pilothouse-was-here; $(id) `id` | cat\n&"
-    async with talking("--say", hostile) as talked:
+    async with open_session("--say", hostile) as talked:
         assert await talked.say() == "hi"
         assert "\n".join(talked.log) == hostile
 
@@ -395,8 +394,8 @@ async def test_no_shell_reads_the_arguments() -> None:
 @pytest.mark.case("CON-29", "PRC-05")
 async def test_a_running_server_has_a_pid_a_memory_and_a_line_in_the_ledger(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "processes")
-    async with talking(launch={"ledger": ledger}) as talked:
-        assert said(await talked.session.call_tool("pid", {})) == str(talked.channel.pid)
+    async with open_session(launch={"ledger": ledger}) as talked:
+        assert text_of(await talked.session.call_tool("pid", {})) == str(talked.channel.pid)
         assert (memory_of(talked.channel.pid) or 0) > 1_000_000
         assert [path.stem for path in (tmp_path / "processes").iterdir()] == [str(talked.channel.pid)]
         # We are alive, so nothing of ours is an orphan.
@@ -468,7 +467,7 @@ async def test_a_call_that_is_said_not_to_have_arrived_is_not_read_later(
     """A server that hangs until its pipe is full, and goes on when it is told to end."""
     monkeypatch.setattr(limits, "STDIO_WRITE", 0.3)
     record = tmp_path / "record"
-    async with talking("--record", record) as talked:
+    async with open_session("--record", record) as talked:
         os.kill(talked.channel.pid, signal.SIGSTOP)
         sizes = (300_000, 10, 10)
         calls = [talked.session.call_tool("echo", {"text": f"call{n}" + "x" * size}) for n, size in enumerate(sizes)]

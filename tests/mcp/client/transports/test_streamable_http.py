@@ -13,9 +13,9 @@ from pilothouse.mcp.client.transports.remote import Target
 from pilothouse.mcp.client.transports.streamable_http import StreamableHttp, _Stream
 from pilothouse.net.sse import Event
 from pilothouse.types import limits
-from tests.support.mcp_gateway import EVENTS, JSON, FaultProxy, Streamable, event, serving, then_forever
-from tests.support.talking import talking
-from tests.support.tiny_http import Answer, TinyHttp
+from tests.mcp.client.transports.channel_client import ChannelClient, open_channel
+from tests.support.mcp_gateway import EVENTS, JSON, FaultProxy, Streamable, event, then_forever
+from tests.support.tiny_http import Answer, Request, TinyHttp
 
 TEXT = '{"a": 1}'
 
@@ -35,7 +35,7 @@ def result(number: int = 1, **value: object) -> str:
 @pytest.mark.case("TRN-03", "TRN-05", "TRN-07", "TRN-10", "TST-02", "TST-05")
 @pytest.mark.parametrize("form", ["json", "events", "batch", "no type"])
 async def test_an_answer_is_understood_in_every_form(form: Literal["json", "events", "batch", "no type"]) -> None:
-    async with serving(Streamable(form=form)) as server, talking(to(server)) as talk:
+    async with TinyHttp(Streamable(form=form)) as server, open_channel(to(server)) as talk:
         assert (await talk.shake_hands())["serverInfo"]["name"] == "gateway"
         assert (await talk.ask("tools/list"))["tools"][0]["name"] == "echo"
         called = await talk.ask("tools/call", {"name": "echo", "arguments": {"a": 1}})
@@ -48,7 +48,7 @@ async def test_an_answer_is_understood_in_every_form(form: Literal["json", "even
 
 @pytest.mark.case("TRN-05")
 async def test_headers_of_the_person_the_message_and_the_protocol_travel() -> None:
-    async with serving(Streamable()) as server, talking(to(server, headers={"X-API-Key": "k"})) as talk:
+    async with TinyHttp(Streamable()) as server, open_channel(to(server, headers={"X-API-Key": "k"})) as talk:
         await talk.ask("tools/list", headers={"Mcp-Method": "tools/list", "MCP-Protocol-Version": "2026-07-28"})
         sent = server.requests[0].headers
     assert sent["x-api-key"] == "k"
@@ -60,8 +60,8 @@ async def test_headers_of_the_person_the_message_and_the_protocol_travel() -> No
 
 async def test_a_session_is_carried_and_ended() -> None:
     place = Streamable(session="s-1")
-    async with serving(place) as server:
-        async with talking(to(server)) as talk:
+    async with TinyHttp(place) as server:
+        async with open_channel(to(server)) as talk:
             await talk.shake_hands()
             await talk.ask("tools/list", headers={"MCP-Protocol-Version": "2025-06-18"})
         assert [request.headers.get("mcp-session-id") for request in server.requests if request.method == "POST"] == [
@@ -73,10 +73,32 @@ async def test_a_session_is_carried_and_ended() -> None:
         assert server.requests[-1].headers["mcp-protocol-version"] == "2025-06-18"
 
 
+async def test_who_does_not_wait_for_the_end_of_a_session_leaves_no_connection_behind() -> None:
+    """What is left open fails the test at its end."""
+    place, asked = Streamable(session="s-1"), asyncio.Event()
+
+    async def answer(request: Request) -> Answer:
+        if request.method == "DELETE":
+            asked.set()
+            await asyncio.Event().wait()
+        return place(request)
+
+    async with TinyHttp(answer) as server:
+        talk = ChannelClient(to(server))
+        await talk.channel.open(talk.deliver)
+        await talk.shake_hands()
+        closing = asyncio.create_task(talk.channel.close())
+        await asked.wait()
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        assert await talk.end() is None
+
+
 async def test_without_a_handshake_there_is_no_session_no_stream_and_no_goodbye() -> None:
     place = Streamable()
-    async with serving(place) as server:
-        async with talking(to(server)) as talk:
+    async with TinyHttp(place) as server:
+        async with open_channel(to(server)) as talk:
             await talk.ask("tools/list")
             await talk.tell("notifications/cancelled", {"requestId": 1})
         assert [request.method for request in server.requests] == ["POST"]
@@ -86,7 +108,7 @@ async def test_without_a_handshake_there_is_no_session_no_stream_and_no_goodbye(
 @pytest.mark.parametrize("body", [b"", b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"}}'])
 async def test_a_forgotten_session_ends_the_channel_and_says_so(body: bytes) -> None:
     place = Streamable(session="s-1")
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         await talk.shake_hands()
         place.instead = {"tools/call": [Answer(404, body, JSON)]}
         with pytest.raises(ChannelError) as caught:
@@ -103,7 +125,7 @@ async def test_a_forgotten_session_ends_the_channel_and_says_so(body: bytes) -> 
 @pytest.mark.case("F-21")
 async def test_a_server_that_calls_a_forgotten_session_a_bad_request_is_understood() -> None:
     place = Streamable(session="s-1")
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         await talk.shake_hands()
         words = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID"}}'
         place.instead = {"tools/list": [Answer(400, words, JSON)]}
@@ -114,7 +136,7 @@ async def test_a_server_that_calls_a_forgotten_session_a_bad_request_is_understo
 @pytest.mark.case("PROTO-04")
 async def test_two_connections_to_one_server_share_no_session() -> None:
     place = Streamable(session="s-1")
-    async with serving(place) as server, talking(to(server)) as one, talking(to(server)) as other:
+    async with TinyHttp(place) as server, open_channel(to(server)) as one, open_channel(to(server)) as other:
         await one.shake_hands()
         assert (await other.ask("tools/list"))["message"] == "no session"
 
@@ -125,21 +147,21 @@ async def test_an_answer_on_its_own_response_is_known_whatever_its_id_looks_like
     rubbish = event("{not json")
     for reply in (Answer(200, answer.encode(), JSON), Answer(200, rubbish + event(answer), EVENTS)):
         place = Streamable(instead={"tools/call": [reply]})
-        async with serving(place) as server, talking(to(server)) as talk:
+        async with TinyHttp(place) as server, open_channel(to(server)) as talk:
             assert await talk.ask("tools/call") == {"ok": True}
 
 
 async def test_an_error_beside_an_http_status_is_the_answer() -> None:
     words = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"not this version","data":{}}}'
     place = Streamable(instead={"server/discover": [Answer(400, words, JSON)]})
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         assert (await talk.ask("server/discover"))["code"] == -32022
 
 
 @pytest.mark.case("TRN-09", "CON-17")
 async def test_what_the_server_says_by_itself_arrives_in_the_handshake_era() -> None:
     place = Streamable(session="s", says=[event(note("one"), identity="7", retry=100), event(note("two"))])
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         await talk.shake_hands()
         said = [await talk.other(), await talk.other()]
         assert [one.value["params"]["data"] for one in said if isinstance(one, Message)] == ["one", "two"]
@@ -150,7 +172,7 @@ async def test_what_the_server_says_by_itself_arrives_in_the_handshake_era() -> 
 async def test_the_servers_own_stream_is_taken_up_again_where_it_broke() -> None:
     place = Streamable(session="s", resumed={"": [event(note("one"), identity="7", retry=100)]})
     place.resumed["7"] = [event(note("two"), identity="8")]
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         await talk.shake_hands()
         said = [await talk.other(), await talk.other()]
         assert [one.value["params"]["data"] for one in said if isinstance(one, Message)] == ["one", "two"]
@@ -162,7 +184,7 @@ async def test_an_answer_whose_stream_broke_is_fetched_from_where_it_broke() -> 
     place = Streamable(session="s")
     place.instead = {"tools/call": [Answer(200, event("", identity="e1", retry=100), EVENTS)]}
     place.resumed = {"e1": [event(result(2, ok=True), identity="e2")]}
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         await talk.shake_hands()
         assert await talk.ask("tools/call", {"name": "echo"}) == {"ok": True}
 
@@ -172,7 +194,7 @@ async def test_a_stream_that_asks_for_no_wait_is_not_hammered(monkeypatch: pytes
     monkeypatch.setattr(limits, "STREAM_RETRY_MIN", 0.01)
     place = Streamable(session="s", instead={"tools/call": [Answer(200, event("", identity="e", retry=0), EVENTS)]})
     place.resumed = {"e": []}
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         await talk.shake_hands()
         with pytest.raises(ChannelError) as caught:
             await talk.ask("tools/call", {"name": "echo"})
@@ -191,7 +213,7 @@ def test_however_soon_a_stream_wants_to_be_taken_up_it_is_not_at_once_and_each_t
 
 async def test_a_stream_that_ends_without_the_answer_fails_its_request_in_the_modern_era() -> None:
     place = Streamable(instead={"tools/call": [Answer(200, event(note("x"), identity="e1"), EVENTS)]})
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         with pytest.raises(ChannelError, match="ended its answer before it was complete"):
             await talk.ask("tools/call", {"name": "echo"})
         assert place.gets == []
@@ -199,7 +221,7 @@ async def test_a_stream_that_ends_without_the_answer_fails_its_request_in_the_mo
 
 
 async def test_abandoning_a_request_closes_its_response() -> None:
-    async with serving(Streamable()) as server, talking(to(server)) as talk:
+    async with TinyHttp(Streamable()) as server, open_channel(to(server)) as talk:
         number = await talk.send("silent")
         async with asyncio.timeout(5):
             await server.asked.wait()
@@ -212,7 +234,7 @@ async def test_abandoning_a_request_closes_its_response() -> None:
 async def test_a_subscription_stays_open_and_brings_what_changes() -> None:
     stream = then_forever([event(note("one")), event(note("two"))])
     place = Streamable(instead={"subscriptions/listen": [Answer(200, b"", EVENTS, stream=stream)]})
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         await talk.send("subscriptions/listen")
         assert isinstance(await talk.other(), Message)
         assert isinstance(await talk.other(), Message)
@@ -223,7 +245,7 @@ async def test_a_subscription_stays_open_and_brings_what_changes() -> None:
 @pytest.mark.parametrize("fault", ["reset", "close"])
 @pytest.mark.parametrize("after", [0, 40, 160])
 async def test_a_reset_fails_its_request_and_nothing_else(fault: Literal["reset", "close"], after: int) -> None:
-    async with serving(Streamable()) as server, FaultProxy(server.port) as proxy, talking(to(proxy)) as talk:
+    async with TinyHttp(Streamable()) as server, FaultProxy(server.port) as proxy, open_channel(to(proxy)) as talk:
         await talk.ask("ping")
         proxy.fault, proxy.after = fault, after
         with pytest.raises(ChannelError) as caught:
@@ -252,7 +274,7 @@ def _body(request: Any) -> dict[str, Any]:
 )
 async def test_half_an_answer_fails_its_request(answer: Answer) -> None:
     place = Streamable(instead={"tools/call": [answer]})
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         arrived = await talk.answer_to(await talk.send("tools/call"))
         assert isinstance(arrived, Garbage | Undeliverable)
         assert await talk.ask("ping") == {}
@@ -262,7 +284,7 @@ async def test_half_an_answer_fails_its_request(answer: Answer) -> None:
 async def test_a_request_is_sent_again_only_when_it_surely_did_not_arrive() -> None:
     async with TinyHttp(lambda request: Answer(500)) as gone:
         pass
-    async with talking(StreamableHttp(Target(url=f"{gone.url}/mcp"))) as talk:
+    async with open_channel(StreamableHttp(Target(url=f"{gone.url}/mcp"))) as talk:
         with pytest.raises(ChannelError) as caught:
             await talk.ask("tools/call")
     assert not caught.value.sent
@@ -273,7 +295,7 @@ async def test_a_request_is_sent_again_only_when_it_surely_did_not_arrive() -> N
 @pytest.mark.case("F-17", "F-16")
 async def test_a_stream_that_comes_by_the_byte_does_not_hold_up_others() -> None:
     place = Streamable(form="events")
-    async with serving(place) as server, FaultProxy(server.port) as proxy, talking(to(proxy)) as talk:
+    async with TinyHttp(place) as server, FaultProxy(server.port) as proxy, open_channel(to(proxy)) as talk:
         proxy.fault, proxy.after = "drop", 100
         held = [await talk.send("tools/call", {"name": "echo"}) for _ in range(30)]
         async with asyncio.timeout(5):
@@ -290,7 +312,7 @@ async def test_a_stream_that_comes_by_the_byte_does_not_hold_up_others() -> None
 async def test_a_server_that_asks_for_patience_is_understood(status: int, header: str, seconds: float | None) -> None:
     headers = {"Retry-After": header} if header else {}
     place = Streamable(instead={"tools/call": [Answer(status, b"", headers)]})
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         with pytest.raises(ChannelError) as caught:
             await talk.ask("tools/call")
         assert caught.value.status == status
@@ -305,7 +327,7 @@ async def test_a_server_that_asks_for_patience_is_understood(status: int, header
 async def test_an_event_larger_than_allowed_fails_its_request(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = then_forever([b"data: " + b"x" * (1 << 20)] * 70)
     place = Streamable(instead={"tools/call": [Answer(200, b"", EVENTS, stream=stream)]})
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         with pytest.raises(ChannelError, match="sent too much"):
             await talk.ask("tools/call")
         assert await talk.ask("ping") == {}
@@ -315,12 +337,12 @@ async def test_an_event_larger_than_allowed_fails_its_request(monkeypatch: pytes
 async def test_a_large_answer_within_the_limit_arrives_whole() -> None:
     text = "x" * (20 << 20)
     place = Streamable(instead={"tools/call": [Answer(200, result(1, text=text).encode(), JSON)]})
-    async with serving(place) as server, talking(to(server)) as talk:
+    async with TinyHttp(place) as server, open_channel(to(server)) as talk:
         assert len((await talk.ask("tools/call"))["text"]) == len(text)
 
 
 async def test_closing_twice_and_while_requests_run_is_fine() -> None:
-    async with serving(Streamable(session="s", says=[])) as server, talking(to(server)) as talk:
+    async with TinyHttp(Streamable(session="s", says=[])) as server, open_channel(to(server)) as talk:
         await talk.shake_hands()
         await talk.send("silent")
         await talk.channel.close()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,9 @@ from pilothouse.mcp.client.channel import ChannelError, Garbage
 from pilothouse.mcp.client.transports.remote import Target
 from pilothouse.mcp.client.transports.websocket import WebSocketChannel, addresses
 from pilothouse.types import limits
+from tests.mcp.client.transports.channel_client import ChannelClient, open_channel
 from tests.support.certificates import SelfSigned
 from tests.support.mcp_gateway import FaultProxy, Socket
-from tests.support.talking import talking
 from tests.support.tiny_http import Answer, TinyHttp
 
 
@@ -27,7 +29,7 @@ from tests.support.tiny_http import Answer, TinyHttp
 async def test_messages_travel_in_frames_of_both_kinds(binary: bool, batch: bool) -> None:
     async with (
         Socket(binary=binary, batch=batch).running() as server,
-        talking(WebSocketChannel(Target(url=server.url.replace("http", "ws")))) as talk,
+        open_channel(WebSocketChannel(Target(url=server.url.replace("http", "ws")))) as talk,
     ):
         assert (await talk.shake_hands())["serverInfo"]["name"] == "gateway"
         assert (await talk.ask("tools/list"))["tools"][0]["name"] == "echo"
@@ -41,11 +43,11 @@ async def test_an_encrypted_websocket_opens_for_a_certificate_that_is_trusted(tm
     async with Socket(tls=own.server()).running() as server:
         url = server.url.replace("http", "wss")
         with pytest.raises(ChannelError, match="its certificate is not trusted") as refused:
-            async with talking(WebSocketChannel(Target(url=url))):
+            async with open_channel(WebSocketChannel(Target(url=url))):
                 pass
         assert refused.value.certificate == own.fingerprint
         assert server.seen == []
-        async with talking(WebSocketChannel(Target(url=url, certificate=own.fingerprint))) as talk:
+        async with open_channel(WebSocketChannel(Target(url=url, certificate=own.fingerprint))) as talk:
             assert await talk.ask("ping") == {}
 
 
@@ -60,7 +62,7 @@ def test_an_address_becomes_that_of_a_websocket() -> None:
 async def test_the_usual_path_is_tried_when_there_is_a_page_at_the_address() -> None:
     async with Socket(path="/ws").running() as server:
         channel = WebSocketChannel(Target(url=server.url))
-        async with talking(channel) as talk:
+        async with open_channel(channel) as talk:
             assert await talk.ask("ping") == {}
             assert channel.found.url.endswith("/ws")
 
@@ -69,7 +71,7 @@ async def test_the_usual_path_is_tried_when_there_is_a_page_at_the_address() -> 
 async def test_sub_protocols_and_headers_are_offered(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "pilothouse.mcp")
     server = Socket(subprotocols=("jsonrpc",))
-    async with server.running(), talking(WebSocketChannel(Target(url=server.url, headers={"X-Key": "s3cret!!"}))):
+    async with server.running(), open_channel(WebSocketChannel(Target(url=server.url, headers={"X-Key": "s3cret!!"}))):
         request = server.seen[0].request
         assert request is not None
         assert request.headers["X-Key"] == "s3cret!!"
@@ -81,7 +83,10 @@ async def test_sub_protocols_and_headers_are_offered(caplog: pytest.LogCaptureFi
 
 @pytest.mark.case("TRN-15")
 async def test_a_server_that_knows_no_sub_protocol_is_fine() -> None:
-    async with Socket(subprotocols=()).running() as server, talking(WebSocketChannel(Target(url=server.url))) as talk:
+    async with (
+        Socket(subprotocols=()).running() as server,
+        open_channel(WebSocketChannel(Target(url=server.url))) as talk,
+    ):
         assert await talk.ask("ping") == {}
 
 
@@ -89,12 +94,32 @@ async def test_a_server_that_knows_no_sub_protocol_is_fine() -> None:
 async def test_a_server_that_insists_on_another_sub_protocol_is_told() -> None:
     async with Socket(insists_on="graphql").running() as server:
         with pytest.raises(ChannelError, match="graphql") as caught:
-            async with talking(WebSocketChannel(Target(url=server.url))):
+            async with open_channel(WebSocketChannel(Target(url=server.url))):
                 pass
         assert caught.value.fix
         accepted = Target(url=server.url, subprotocols=("graphql",))
-        async with talking(WebSocketChannel(accepted)) as talk:
+        async with open_channel(WebSocketChannel(accepted)) as talk:
             assert await talk.ask("ping") == {}
+
+
+@asynccontextmanager
+async def talking_to(
+    answer: Callable[[ServerConnection], Awaitable[None]], method: str = "tools/call"
+) -> AsyncIterator[ChannelClient]:
+    """ChannelClient with a server that does this when it is asked for a method."""
+    async with (
+        Socket(instead={method: answer}).running() as server,
+        open_channel(WebSocketChannel(Target(url=server.url))) as talk,
+    ):
+        yield talk
+
+
+async def last_word(talk: ChannelClient) -> str:
+    """Call a tool, and return why the connection ended."""
+    await talk.send("tools/call")
+    error = await talk.end()
+    assert error is not None
+    return error.message
 
 
 @pytest.mark.case("F-22")
@@ -103,14 +128,9 @@ async def test_a_connection_that_ends_in_the_middle_is_told() -> None:
         connection.transport.write(b"\x01\x05he")
         connection.transport.abort()
 
-    async with (
-        Socket(instead={"tools/call": leave}).running() as server,
-        talking(WebSocketChannel(Target(url=server.url))) as talk,
-    ):
-        await talk.send("tools/call")
-        error = await talk.end()
-    assert error is not None
-    assert error.message == "The connection to 127.0.0.1 broke: the other side closed the connection."
+    async with talking_to(leave) as talk:
+        message = await last_word(talk)
+    assert message == "The connection to 127.0.0.1 broke: the other side closed the connection."
 
 
 @pytest.mark.case("F-22")
@@ -118,14 +138,9 @@ async def test_the_reason_for_a_goodbye_is_told() -> None:
     async def leave(connection: ServerConnection) -> None:
         await connection.close(1013, "come back later")
 
-    async with (
-        Socket(instead={"tools/call": leave}).running() as server,
-        talking(WebSocketChannel(Target(url=server.url))) as talk,
-    ):
-        await talk.send("tools/call")
-        error = await talk.end()
-    assert error is not None
-    assert "1013 (come back later)" in error.message
+    async with talking_to(leave) as talk:
+        message = await last_word(talk)
+    assert "1013 (come back later)" in message
 
 
 @pytest.mark.case("F-22", "NET-08")
@@ -138,14 +153,9 @@ async def test_a_message_larger_than_allowed_ends_the_connection(
     async def flood(connection: ServerConnection) -> None:
         await connection.send(["x" * (200_000 // fragments)] * fragments)
 
-    async with (
-        Socket(instead={"tools/call": flood}).running() as server,
-        talking(WebSocketChannel(Target(url=server.url))) as talk,
-    ):
-        await talk.send("tools/call")
-        error = await talk.end()
-    assert error is not None
-    assert "1009" in error.message
+    async with talking_to(flood) as talk:
+        message = await last_word(talk)
+    assert "1009" in message
 
 
 @pytest.mark.case("F-22")
@@ -154,10 +164,7 @@ async def test_a_message_within_the_limit_arrives_however_it_is_cut() -> None:
         text = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"text": "x" * 2_000_000}})
         await connection.send([text[at : at + 50_000] for at in range(0, len(text), 50_000)])
 
-    async with (
-        Socket(instead={"tools/call": pieces}).running() as server,
-        talking(WebSocketChannel(Target(url=server.url))) as talk,
-    ):
+    async with talking_to(pieces) as talk:
         assert len((await talk.ask("tools/call"))["text"]) == 2_000_000
 
 
@@ -167,7 +174,7 @@ async def test_a_peer_that_vanished_is_noticed_by_its_silence() -> None:
     async with (
         Socket().running() as server,
         FaultProxy(server.port) as proxy,
-        talking(WebSocketChannel(Target(url=proxy.url), ping=0.1)) as talk,
+        open_channel(WebSocketChannel(Target(url=proxy.url), ping=0.1)) as talk,
     ):
         assert await talk.ask("ping") == {}
         proxy.fault = "drop"
@@ -181,10 +188,7 @@ async def test_rubbish_is_kept_and_the_connection_goes_on() -> None:
         await connection.send("hello?")
         await connection.send(b"\xff\xfe")
 
-    async with (
-        Socket(instead={"babble": babble}).running() as server,
-        talking(WebSocketChannel(Target(url=server.url))) as talk,
-    ):
+    async with talking_to(babble, "babble") as talk:
         await talk.send("babble")
         assert isinstance(first := await talk.other(), Garbage)
         assert first.text == "hello?"
@@ -198,7 +202,7 @@ async def test_a_redirect_to_another_server_is_not_followed() -> None:
         target = other.url.replace("http", "ws")
         async with TinyHttp(lambda request: Answer(302, b"", {"Location": target, "Connection": "close"})) as server:
             with pytest.raises(ChannelError, match="no WebSocket"):
-                async with talking(WebSocketChannel(Target(url=server.url, headers={"X-Api-Key": "k"}))):
+                async with open_channel(WebSocketChannel(Target(url=server.url, headers={"X-Api-Key": "k"}))):
                     pass
         assert other.seen == []
 
@@ -218,7 +222,7 @@ async def test_a_closed_door_is_told_as_such(status: int, words: str) -> None:
 
     async with TinyHttp(closed) as server:
         with pytest.raises(ChannelError) as caught:
-            async with talking(WebSocketChannel(Target(url=server.url))):
+            async with open_channel(WebSocketChannel(Target(url=server.url))):
                 pass
         assert words in caught.value.message
         assert caught.value.status == status

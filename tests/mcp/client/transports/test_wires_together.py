@@ -13,7 +13,8 @@ from pilothouse.mcp.client.channel import ChannelError
 from pilothouse.mcp.client.session import RpcError, Session, SessionOptions, connect
 from pilothouse.mcp.client.transports.detection import channel_to
 from pilothouse.mcp.client.transports.remote import Target
-from tests.support.mcp_gateway import Brain, OldGateway, Socket, Streamable, serving
+from tests.support.mcp_gateway import Brain, OldGateway, Socket, Streamable
+from tests.support.tiny_http import TinyHttp
 from tests.support.waiting import eventually
 
 WIRES = ["streamable", "events", "sse", "websocket"]
@@ -27,11 +28,11 @@ async def gateway(wire: str, brain: Brain) -> AsyncIterator[str]:
         if wire == "websocket":
             yield (await stack.enter_async_context(Socket(brain).running())).url.replace("http", "ws")
         elif wire == "sse":
-            yield (await stack.enter_async_context(serving(OldGateway(brain)))).url
+            yield (await stack.enter_async_context(TinyHttp(OldGateway(brain)))).url
         else:
             place = Streamable(brain, form="events" if wire == "events" else "json", session="s")
             place.open_to = ("server/discover",)
-            yield f"{(await stack.enter_async_context(serving(place))).url}/mcp"
+            yield f"{(await stack.enter_async_context(TinyHttp(place))).url}/mcp"
 
 
 @asynccontextmanager
@@ -94,7 +95,7 @@ async def test_several_servers_over_different_wires_work_side_by_side() -> None:
 async def test_a_session_that_the_server_forgot_is_made_anew_by_connecting_again() -> None:
     brain = Brain()
     place = Streamable(brain, session="s", open_to=("server/discover",))
-    async with serving(place) as server:
+    async with TinyHttp(place) as server:
         target = Target(url=f"{server.url}/mcp")
         session = await connect(channel_to(target), OPTIONS)
         place.session = "other"

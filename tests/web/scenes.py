@@ -1,0 +1,246 @@
+"""The scenes that the page's own tests are recorded from, each with the models it has beside `script`."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+from tests.browser.spending import PRICES, WINDOW, counted, day
+from tests.support.pictures import a_png
+from tests.support.waiting import eventually
+from tests.web.recording import Json, Recorder, Scene, without_settings
+
+# What an answer cites, as strangers write it.
+HOSTILE: list[Json] = [
+    {"cite": "https://boats.example/tides?x=1", "title": "Tides, explained", "quote": "Twice a day."},
+    {"cite": "https://evil.example/", "title": "https://bank.example"},
+    {"cite": "https://bank.example@evil.example/a", "title": "\u202eelpmaxe.knab\x1b[31m"},
+    {"cite": "javascript:alert(1)", "title": "<img src=x onerror=alert(1)>"},
+    {"cite": "", "title": "A book that has only a title"},
+    {"cite": "https://long.example/", "title": "Very long title " * 80},
+    {"cite": "https://boats.example/tides?x=1", "title": "Again"},
+    {"cite": f"https://{'very-long-host.' * 12}example/", "title": "Short"},
+    {"cite": "https://more.example/", "title": ""},
+]
+# What comes before a limit cuts the answer.
+HALF: list[Json] = [{"text": "The tide turns twice a d"}, counted(20, 64), {"stop": "length"}]
+# What the id of a server is instead: it is another one each time.
+SERVER = "00000000-0000-4000-8000-000000000000"
+TODOS: list[Json] = [
+    {"id": 1, "title": "Read the notes", "description": "All of them.", "status": "completed"},
+    {
+        "id": 2,
+        "title": "Mend the hull",
+        "description": "Below the water line.",
+        "status": "in-progress",
+        "priority": "high",
+        "subtasks": [{"title": "Sand it", "done": True}, {"title": "Paint it"}],
+    },
+    {
+        "id": 3,
+        "title": "Ask the harbour master",
+        "description": "About the berth.",
+        "status": "blocked",
+        "blockedReason": "He is on leave.",
+    },
+    {"id": 4, "title": "Sail", "description": "At last.", "status": "not-started", "dependencies": [2]},
+]
+
+
+def files(operation: str, **arguments: Any) -> Json:
+    """A step of a script: the model works on files."""
+    return {"call": "file_operations", "arguments": {"operation": operation, **arguments}}
+
+
+def tool(name: str, **arguments: Any) -> Json:
+    """A step of a script: the model calls a tool."""
+    return {"call": name, "arguments": arguments}
+
+
+async def start(here: Recorder) -> None:
+    """Nobody has used it; also what the other scenes leave out because it is the same everywhere."""
+    await here.get("/api/state", "/api/approvals", "/api/usage?days=30", "/api/config", "/api/models/catalogue")
+    await here.get("/api/prompts", "/api/mini-prompts", "/api/topics", "/api/servers", "/api/memories", "/api/policy")
+    await here.get("/api/grants", "/api/web", "/api/documents")
+
+
+async def calls(here: Recorder) -> None:
+    """c_1: calls that went well, failed and were denied, and one that waits; c_2: a question of the agent.
+
+    c_3: a picture that was attached.
+    """
+    ship = here.folder / "ship"
+    ship.mkdir()
+    (ship / "tides.txt").write_text("high water 14:20\n", encoding="utf-8")
+    first = await here.conversation("The ship", workingDirectory=str(ship), mode="ask")
+    went = [files("read_file", filePath="tides.txt"), files("read_file", filePath="gone.txt")]
+    look = [{"thinking": "The tides first."}, "I look.", *went]
+    there = await here.say(first, "When do we leave?", look, "High water is at **14:20**.")
+    no = [files("create_file", filePath="no.txt", content="No.\n")]
+    run = await here.say(first, "Do not write", no, "Then not.", until="waiting")
+    await here.answer(first, {"choice": "deny"})
+    await here.until(run)
+    log = [files("create_file", filePath="log.txt", content="14:20\n")]
+    await here.say(first, "Write the log", log, "Written.", until="waiting")
+    second = await here.conversation("The boat")
+    boat = [tool("user_collaboration", prompt="Which boat?", choices=["The sloop", "The ketch"])]
+    await here.say(second, "Take a boat", boat, "Aye.", until="waiting")
+    third = await here.conversation("The harbour")
+    picture = {"mediaType": "image/png", "name": "harbour.png", "data": base64.b64encode(a_png(5_000)).decode()}
+    await here.say(third, "Look", "I see.", images=[picture])
+    for conversation in (first, second, third):
+        await here.open(conversation)
+    await here.get(f"/api/runs/{there}")
+
+
+async def answers(here: Recorder) -> None:
+    """c_1: hostile sources; c_2: counted, priced and thought about; c_3: by a model without a price; c_4: todos.
+
+    c_5: stopped in the middle; c_6: by a model that is gone.
+    """
+    first, second = await here.conversation("Tides"), await here.conversation("Prices")
+    third, fourth = await here.conversation("Free", modelId="free"), await here.conversation("Plan")
+    await here.say(first, "When?", ["The tide turns twice a day.", *HOSTILE])
+    await here.say(second, "The first of two", ["One.", counted(10_000, 100)])
+    yes = [{"thinking": "So be it."}, "Yes.", counted(20_000, 1_100, 15_000)]
+    await here.say(second, "The second of two", yes)
+    await here.say(third, "What does it cost?", ["One.", counted(16_000)])
+    await here.say(fourth, "Plan", [tool("todo_operations", operation="write", todoList=TODOS)], "Planned.")
+    await here.say(fourth, "Go on", "Yes.")
+    fifth, sixth = await here.conversation("Stopped"), await here.conversation("Gone", modelId="gone")
+    await here.stop(fifth, "q" * 4_000, "A few words and then more")
+    await here.say(sixth, "What stays?", ["One.", counted(16_000, 20)])
+    await here.do("DELETE", "/api/models/gone")
+    for conversation in (first, second, third, fourth, fifth, sixth):
+        await here.open(conversation)
+
+
+async def branches(here: Recorder) -> None:
+    """c_1: a message said in other words, and an answer made anew."""
+    conversation = await here.conversation("Knots")
+    first = await here.say(conversation, "Which knot?", "A bowline.", "A clove hitch.")
+    await here.say(conversation, "Which knot holds?", "A reef knot.", insteadOf=here.message)
+    again = await here.do("POST", f"/api/runs/{first}/retry", {})
+    await here.until(again["runId"])
+    await here.open(conversation)
+    await here.get(f"/api/conversations/{conversation}/branches")
+
+
+async def budget(here: Recorder) -> None:
+    """c_1: a run that asks before it passes the budget for one message; c_2: one that was stopped there."""
+    await here.do("PATCH", "/api/config", {"budgetPerRun": 0.08})
+    think = [tool("think", thoughts="This takes a while."), counted(10_000, 100)]
+    first, second = await here.conversation("Budget"), await here.conversation("Stopped at the budget")
+    run = await here.say(second, "Think less", think, ["Done.", counted(11_000, 10)], until="waiting")
+    await here.answer(second, {"choice": "stop"})
+    await here.until(run)
+    await here.say(first, "Think hard", think, ["Done.", counted(11_000, 10)], until="waiting")
+    for conversation in (first, second):
+        await here.open(conversation)
+    await here.get("/api/config", "/api/usage?days=30")
+
+
+async def troubles(here: Recorder) -> None:
+    """c_1: an attempt that broke off; c_2: an answer that did again and again; c_3: a model that is overloaded.
+
+    c_4: a key that was refused; c_5: a tool that there is not; c_6: an answer that was cut, and left so; c_7: one that
+    went on; c_8: an answer that cites a document which is gone.
+    """
+    titles = ("Cut", "Broken", "Overloaded", "Refused", "No such tool", "Left", "Gone on", "Cited")
+    begun = [await here.conversation(title) for title in titles]
+    first, broken, overloaded, refused, without, left, longer, cited = begun
+    once: list[Json] = [{"fault": "cut", "after": 1, "times": 1}]
+    await here.say(first, "Break off", [*once, "A first try. ", "The whole answer."])
+    half: list[Json | str] = ["Half an answ", {"fault": "cut", "times": 9}]
+    await here.say(broken, "Tell me everything", *[half] * 9)
+    full: list[Json] = [{"fault": 503, "message": "overloaded", "retryAfter": 0, "times": 9}]
+    await here.say(overloaded, "Are you there?", full)
+    await here.say(refused, "Do you know me?", [{"fault": 401, "message": "wrong key"}])
+    await here.say(without, "Call", [tool("no_such_tool")], "It is not there.")
+    await here.say(left, "When does it turn?", HALF)
+    await here.say(left, "Never mind", "Another matter.")
+    run = await here.say(longer, "How often does it turn?", HALF)
+    here.let("cut off by a limit", ["ay.", counted(90, 6)])
+    await here.do("POST", f"/api/runs/{run}/resume")
+    await here.until(run)
+    await here.say(cited, "When did it come?", "It arrived at noon [Gone.pdf p. 1, line 1](doc:00000000#p1l1).")
+    for conversation in begun:
+        await here.open(conversation)
+
+
+async def changes(here: Recorder) -> None:
+    """c_1: files that were made: a plain one, one with hostile words, and a long one."""
+    ship = here.folder / "ship"
+    ship.mkdir()
+    conversation = await here.conversation("The ship", workingDirectory=str(ship), mode="auto_edit")
+    made = {
+        "hull.py": "length = 12\n",
+        "trick.html": "<img src=x onerror=alert(1)>\u202e\n",
+        "long.txt": "".join(f"row {number}\n" for number in range(600)),
+    }
+    for name, content in made.items():
+        await here.say(
+            conversation, f"Make {name}", [files("create_file", filePath=str(ship / name), content=content)], "Done."
+        )
+    await here.open(conversation)
+
+
+async def models(here: Recorder) -> None:
+    """A model of which much is known, beside one of which nothing is."""
+    here.said["GET /api/state"] = without_settings(await here.do("GET", "/api/state"))
+
+
+async def broken_server(here: Recorder) -> None:
+    """c_1: a conversation beside an MCP server whose program there is not."""
+    conversation = await here.conversation("The harbour")
+    made = await here.do("POST", "/api/servers", {"name": "Wrong", "commandLine": "no-such-program-anywhere"})
+
+    async def has_failed() -> bool:
+        [server] = (await here.do("GET", "/api/servers"))["servers"]
+        return bool(server["state"] == "error")
+
+    await eventually(has_failed, "the server to fail")
+    await here.open(conversation)
+    await here.get("/api/servers", f"/api/servers/{made['id']}/tools")
+    here.said = json.loads(json.dumps(here.said).replace(made["id"], SERVER))
+
+
+async def usage(here: Recorder) -> None:
+    """Two models that were used on days before, one of them without a price."""
+    columns = "owner, day, model, requests, input, output, cache_read, cache_write, cost, cost_known_for, estimated"
+    used = [(day(1), "script", 400_000, 1.5), (day(1), "free", 800_000, None), (day(20), "script", 200_000, 0.75)]
+    kept = [
+        ("local", on, model, 4, given, given // 20, given // 2, 0, cost or 0.0, 0 if cost is None else 4, 0)
+        for on, model, given, cost in [*used, (day(60), "script", 100_000, 0.25)]
+    ]
+    places = ", ".join("?" * len(columns.split(",")))
+    with closing(sqlite3.connect(here.folder / "home" / "pilothouse.db", timeout=20)) as database, database:
+        database.executemany(f"INSERT INTO usage_days ({columns}) VALUES ({places})", kept)
+    here.said["GET /api/state"] = without_settings(await here.do("GET", "/api/state"))
+    await here.get("/api/usage?days=30", "/api/usage?days=7", "/api/usage?days=90")
+
+
+PRICED: Json = {"script": {"name": "Script", "contextWindow": WINDOW, "prices": PRICES}}
+FREE: Json = {"free": {"name": "Free one", "contextWindow": 32_000}}
+CLAUDE: Json = {
+    "name": "Claude",
+    "provider": "anthropic-compatible",
+    "model": "claude-opus-4-5",
+    "supportsThinking": None,
+    "supportsImages": None,
+}
+SCENES: dict[str, tuple[Scene, Json]] = {
+    "start": (start, {}),
+    "calls": (calls, {}),
+    "answers": (answers, PRICED | FREE | {"gone": {"name": "Passing"}}),
+    "budget": (budget, PRICED),
+    "branches": (branches, {}),
+    "broken_server": (broken_server, {}),
+    "changes": (changes, {}),
+    "models": (models, {"claude": CLAUDE}),
+    "troubles": (troubles, {}),
+    "usage": (usage, PRICED | FREE),
+}
