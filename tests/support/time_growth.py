@@ -20,7 +20,8 @@ PLAIN = 0.004
 PATIENCE = 0.25
 # Doubling the input may do this to the time; twice is what is wanted, the rest is for caches and a busy machine.
 GROWTH = 3.0
-_TRIES = 3
+# So many times too much in a row is no accident.
+_ROUNDS = 8
 
 
 class TooLong(Exception):
@@ -70,16 +71,23 @@ def growth(work: Callable[[int], Callable[[], object]], longest: int) -> str:
     # Where it is plain that the time grows as it should, the longest is not waited for.
     while size <= longest and before < PLAIN:
         now = processor_seconds(work(size))
-        if now > NOISE and now > GROWTH * max(before, NOISE / 2) and (told := _told(work, size, longest)):
-            return told
+        if now > NOISE and now > GROWTH * max(before, NOISE / 2) and (wrong := _look_again(work, size, longest)):
+            return wrong
         before, size = now, size * 2 if size >= 128 else size + 8
     return ""
 
 
-def _told(work: Callable[[int], Callable[[], object]], size: int, longest: int) -> str:
-    """Look again where doubling did too much; something else may have been in the way, so it must do it twice."""
+def _look_again(work: Callable[[int], Callable[[], object]], size: int, longest: int) -> str:
+    """Return what is wrong if doubling does too much twice, and goes on doing so.
+
+    The sizes take turns: whatever else the machine does for some milliseconds is then not in the way of one size alone.
+    """
     sizes = (size // 2, size, min(size * 2, longest))
-    times = [min(processor_seconds(work(each)) for _ in range(_TRIES)) for each in sizes]
-    if any(now <= GROWTH * max(before, NOISE / 2) for before, now in pairwise(times) if before < float("inf")):
-        return ""
+    best = dict.fromkeys(sizes, float("inf"))
+    for _ in range(_ROUNDS):
+        for each in best:
+            best[each] = min(best[each], processor_seconds(work(each)))
+        times = [best[each] for each in sizes]
+        if any(now <= GROWTH * max(before, NOISE / 2) for before, now in pairwise(times) if before < float("inf")):
+            return ""
     return ", ".join(f"{each} take {time * 1000:.1f} ms" for each, time in zip(sizes, times, strict=True))
