@@ -157,8 +157,10 @@ async def test_what_is_hidden_is_one_line_and_comes_back_by_undo_or_by_its_line(
 
 async def test_the_tree_has_every_branch_and_leads_to_it_by_mouse_and_by_keyboard(talk: Chat) -> None:
     await edit(talk, "Second question", "Another second")
+    await shows(talk, "First question", "One.", "Another second", "Two.")
     await talk.finished()
     await edit(talk, "First question", "A better question")
+    await shows(talk, "A better question", "One.")
     await talk.finished()
     tree = talk.page.get_by_role("tree", name="Branches")
     rows = tree.get_by_role("treeitem")
