@@ -59,6 +59,14 @@ async def edit(chat: Chat, text: str, instead: str, send: str = "Control+Enter")
     await box.press(send)
 
 
+async def edit_and_wait(chat: Chat, text: str, instead: str) -> None:
+    """Edit a message and wait until it is answered."""
+    await edit(chat, text, instead)
+    # Until the message is there, the end of the previous run looks like the end of this one.
+    await expect(mine(chat, instead)).to_be_visible()
+    await chat.finished()
+
+
 async def more(chat: Chat, text: str, choice: str) -> None:
     """Choose something from the menu under an own message."""
     await mine(chat, text).hover()

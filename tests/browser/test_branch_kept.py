@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.async_api import expect
 
-from tests.browser.branching import edit, mine, shows
+from tests.browser.branching import edit_and_wait, mine, shows
 from tests.browser.studio import Chat, Studio
 
 FIRST = ("First question", "One.", "Second question", "Two.")
@@ -97,9 +97,7 @@ async def test_an_answer_that_waits_for_the_person_is_not_called_at_work(talk: C
 
 
 async def test_on_a_telephone_the_menu_of_an_answer_leads_to_all_branches(talk: Chat) -> None:
-    await edit(talk, "Second question", "Another second")
-    await shows(talk, "First question", "One.", "Another second", "Two.")
-    await talk.finished()
+    await edit_and_wait(talk, "Second question", "Another second")
     await talk.page.set_viewport_size({"width": 390, "height": 780})
     await talk.answers.last.get_by_role("button", name="More about this answer").click()
     await talk.page.get_by_role("menuitem", name="All branches").click()

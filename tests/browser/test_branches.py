@@ -10,7 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, expect
 
 from tests.browser.axe import serious_problems
-from tests.browser.branching import answered_in_every_way, edit, mine, more, shows, told
+from tests.browser.branching import answered_in_every_way, edit, edit_and_wait, mine, more, shows, told
 from tests.browser.console import Console
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
@@ -103,12 +103,8 @@ async def test_by_keyboard_an_edit_is_sent_and_given_up_and_the_arrows_keep_the_
 
 
 async def test_going_back_to_a_version_returns_to_where_one_was_below_it(talk: Chat) -> None:
-    await edit(talk, "Second question", "Another second")
-    await shows(talk, "First question", "One.", "Another second", "Two.")
-    await talk.finished()
-    await edit(talk, "First question", "A better question")
-    await shows(talk, "A better question", "One.")
-    await talk.finished()
+    await edit_and_wait(talk, "Second question", "Another second")
+    await edit_and_wait(talk, "First question", "A better question")
     first = talk.timeline.get_by_role("group", name="Versions of this message").first
     await first.get_by_role("button", name="Previous version").click()
     await shows(talk, "First question", "One.", "Another second", "Two.")
@@ -156,12 +152,8 @@ async def test_what_is_hidden_is_one_line_and_comes_back_by_undo_or_by_its_line(
 
 
 async def test_the_tree_has_every_branch_and_leads_to_it_by_mouse_and_by_keyboard(talk: Chat) -> None:
-    await edit(talk, "Second question", "Another second")
-    await shows(talk, "First question", "One.", "Another second", "Two.")
-    await talk.finished()
-    await edit(talk, "First question", "A better question")
-    await shows(talk, "A better question", "One.")
-    await talk.finished()
+    await edit_and_wait(talk, "Second question", "Another second")
+    await edit_and_wait(talk, "First question", "A better question")
     tree = talk.page.get_by_role("tree", name="Branches")
     rows = tree.get_by_role("treeitem")
     await talk.page.keyboard.press("Alt+b")
@@ -246,9 +238,7 @@ async def test_everything_up_to_an_answer_becomes_a_conversation_of_its_own(talk
 
 
 async def test_a_search_finds_what_stands_in_another_branch_and_leads_there(talk: Chat) -> None:
-    await edit(talk, "Second question", "About lighthouses")
-    await shows(talk, "First question", "One.", "About lighthouses", "Two.")
-    await talk.finished()
+    await edit_and_wait(talk, "Second question", "About lighthouses")
     await talk.timeline.get_by_role("button", name="Previous version").click()
     await shows(talk, *FIRST)
     await talk.page.keyboard.press("Control+/")
@@ -261,9 +251,7 @@ async def test_a_search_finds_what_stands_in_another_branch_and_leads_there(talk
 
 async def test_a_link_to_an_item_of_another_branch_shows_its_path(talk: Chat) -> None:
     item = next(one["id"] for one in talk.snapshot()["items"] if one["text"] == "Two.")
-    await edit(talk, "First question", "A better question")
-    await shows(talk, "A better question", "One.")
-    await talk.finished()
+    await edit_and_wait(talk, "First question", "A better question")
     for address in (f"?item={item}&branch=0", f"?item={item}"):
         await talk.go(f"/c/{talk.conversation}{address}")
         await shows(talk, *FIRST)
@@ -275,9 +263,7 @@ async def test_a_link_to_an_item_of_another_branch_shows_its_path(talk: Chat) ->
 @pytest.mark.case("CHT-02")
 async def test_everything_is_there_in_every_window_and_keeps_nobody_out(anywhere: Chat) -> None:
     page = anywhere.page
-    await edit(anywhere, "Second question", "Another second")
-    await shows(anywhere, "First question", "One.", "Another second", "Two.")
-    await anywhere.finished()
+    await edit_and_wait(anywhere, "Second question", "Another second")
     await fits(page)
     if page.viewport_size and page.viewport_size["width"] < 500:
         # No pointer hovers there: what can be done is in sight, and as large as a finger.
@@ -328,9 +314,7 @@ async def test_a_long_conversation_is_read_back_to_its_beginning_along_the_path(
     studio.script("A short answer.", loop=True)
     conversation = studio.conversation("Question 0")
     await chat.go(f"/c/{conversation}")
-    await edit(chat, "Question 0", "Another beginning")
-    await shows(chat, "Another beginning", "A short answer.")
-    await chat.finished()
+    await edit_and_wait(chat, "Question 0", "Another beginning")
     # Nobody looks while it grows: to draw that sixty times took a third of this test.
     await chat.page.goto("about:blank")
     studio.say(conversation, *(f"Question {number}." for number in range(1, 60)))

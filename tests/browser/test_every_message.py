@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import BrowserContext, FilePayload, Locator, expect
 
 from tests.browser.axe import serious_problems
-from tests.browser.branching import OTHER, answered_in_every_way, edit, mine, more, shows
+from tests.browser.branching import OTHER, answered_in_every_way, edit_and_wait, mine, more, shows
 from tests.browser.studio import Chat, Studio
 
 # Two pixels, blue.
@@ -154,9 +154,7 @@ async def test_an_own_message_becomes_the_end_of_a_conversation_of_its_own_with_
 
 
 async def test_arrows_keep_the_place_of_a_draft_and_say_where_it_is(talk: Chat) -> None:
-    await edit(talk, "First question", "A better question")
-    await shows(talk, "A better question", "One.")
-    await talk.finished()
+    await edit_and_wait(talk, "First question", "A better question")
     versions = talk.timeline.get_by_role("group", name="Versions of this message")
     await versions.get_by_role("button", name="Previous version").click()
     await shows(talk, *FIRST)
@@ -256,17 +254,13 @@ async def test_each_attachment_is_left_out_or_kept_by_itself_by_mouse_and_by_key
 
 
 async def test_the_tree_says_and_draws_where_each_branch_leaves(talk: Chat) -> None:
-    await edit(talk, "Second question", "Another second")
-    await shows(talk, "First question", "One.", "Another second", "Two.")
-    await talk.finished()
+    await edit_and_wait(talk, "Second question", "Another second")
     await talk.answers.last.hover()
     await talk.answers.last.get_by_role("button", name="Regenerate").click()
     await talk.page.get_by_role("menuitem", name="Other model").click()
     await shows(talk, "First question", "One.", "Another second", OTHER)
     await talk.finished()
-    await edit(talk, "First question", "A better question")
-    await shows(talk, "A better question", "One.")
-    await talk.finished()
+    await edit_and_wait(talk, "First question", "A better question")
     await talk.page.keyboard.press("Alt+b")
     rows = talk.page.get_by_role("tree", name="Branches").get_by_role("treeitem")
     await expect(rows).to_have_count(4)
@@ -285,9 +279,7 @@ async def test_the_tree_says_and_draws_where_each_branch_leaves(talk: Chat) -> N
 async def test_a_search_calls_other_what_this_tab_does_not_show(
     talk: Chat, two: Studio, browser_context: BrowserContext
 ) -> None:
-    await edit(talk, "Second question", "About buoys")
-    await shows(talk, "First question", "One.", "About buoys", "Two.")
-    await talk.finished()
+    await edit_and_wait(talk, "Second question", "About buoys")
     second = await two.open(browser_context, f"/c/{talk.conversation}")
     await second.timeline.get_by_role("button", name="Previous version").click()
     await shows(second, *FIRST)
