@@ -182,7 +182,7 @@ async def test_a_registry_that_asks_for_a_pause_is_left_alone_for_as_long(
         assert len(both.official.requests) == asked
         # Nobody is put off for ever.
         both.official.says(Answer(429, b"", {"Retry-After": "999999999"}))
-        both.finder.copy.note("official", rest_until=0.0)
+        both.finder.copy.note("official", both.official.url, rest_until=0.0)
         await both.finder.search("github", "official")
         assert both.finder.copy.state("official", both.official.url).rest_until - time.time() <= 3600
 

@@ -58,7 +58,11 @@ class Finder(NamedTuple):
     def age(self, registry: str = "official", seconds: float = 2 * 3600) -> None:
         """Make the copy of a registry older than it is."""
         then = time.time() - seconds
-        self.copy.note(registry, copied_at=then, heard_at=then)
+        self.copy.work(
+            lambda file: file.execute(
+                "UPDATE registry SET copied_at = ?, heard_at = ? WHERE id = ?", (then, then, registry)
+            )
+        )
         self.copy.work(
             lambda file: file.execute(
                 "UPDATE server SET seen_at = ?, details_at = ? WHERE registry = ?", (then, then, registry)

@@ -10,6 +10,8 @@ import pytest
 
 from pilothouse.mcp.registry.notes import day
 from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER as ME
 from tests.mcp.registry.services import Both, open_finder, open_registries
 from tests.support.registry_server import META, Json, json_answer, npm, official_entry, smithery_entry
 from tests.support.tiny_http import Answer, Request
@@ -150,7 +152,7 @@ async def test_what_a_registry_dropped_without_a_word_is_gone_after_a_look_at_al
         await copied(both)
         both.official.entries.pop()
         both.finder.age()
-        both.finder.copy.note("official", full_at=time.time() - 8 * 24 * 3600)
+        both.finder.copy.note("official", both.official.url, full_at=time.time() - 8 * 24 * 3600)
         await both.finder.search("tool")
 
         async def look() -> bool:
@@ -193,16 +195,38 @@ async def test_what_comes_late_from_an_address_that_a_registry_has_left_is_dropp
             kept.entry for number in range(3) if (kept := copy.find("official", f"com.example/tool-{number:05}"))
         ]
         assert copy.state("moving", left).servers == 0
-        assert copy.keep("moving", entries, url=left) == 3
+        assert copy.keep("moving", left, entries) == 3
         assert copy.state("moving", now).servers == 0
-        assert copy.keep("moving", entries, url=left, asked="tool", changes={"copied_at": 1.0}) == 0
-        copy.note("moving", url=left, copied_at=1.0, problem="It is down.")
+        assert copy.keep("moving", left, entries, asked="tool", changes={"copied_at": 1.0}) == 0
+        copy.note("moving", left, copied_at=1.0, problem="It is down.")
         state = copy.state("moving", now)
         assert (state.servers, state.copied_at, state.problem) == (0, 0.0, "")
         assert copy.was_asked("moving", "tool") == 0.0
-        assert copy.keep("moving", entries, url=now) == 3
-        copy.drop_unseen("moving", time.time() + 60, url=left)
+        assert copy.keep("moving", now, entries) == 3
+        copy.drop_unseen("moving", left, time.time() + 60)
         assert copy.state("moving", now).servers == 3
+
+
+async def test_details_that_arrive_after_a_change_of_address_do_not_replace_the_new_copy(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_registries(home, monkeypatch, many(1)) as both:
+        await copied(both)
+        both.finder.age()
+        both.official.until = asyncio.Event()
+        asked = len(both.official.requests)
+        late = asyncio.create_task(both.finder.service.proposals(ME, "official", "com.example/tool-00000"))
+
+        async def has_asked() -> bool:
+            return len(both.official.requests) > asked
+
+        await eventually(has_asked, "the request for the details")
+        copy, now = both.finder.copy, "https://now.example"
+        assert copy.state("official", now).servers == 0
+        both.official.until.set()
+        with pytest.raises(PilothouseError, match="no server"):
+            await late
+        assert copy.state("official", now).servers == 0
 
 
 async def test_nothing_is_asked_of_anyone_before_someone_searches(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

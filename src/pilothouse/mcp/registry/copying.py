@@ -108,19 +108,19 @@ class Copying:
             client = client_of(registry.kind, registry.url, await self._book.key(registry))
             found = await client.search(words)
         except RegistryTrouble as trouble:
-            await asyncio.to_thread(self._copy.note, registry.id, url=registry.url, **noted(trouble))
+            await asyncio.to_thread(self._copy.note, registry.id, registry.url, **noted(trouble))
             return
         changes: dict[str, str | float] = {"problem": "", "rest_until": 0.0}
         if registry.kind == "smithery":
             changes["copied_at"] = time.time()
         asked = " ".join(words)
-        await asyncio.to_thread(self._copy.keep, registry.id, found, url=registry.url, asked=asked, changes=changes)
+        await asyncio.to_thread(self._copy.keep, registry.id, registry.url, found, asked=asked, changes=changes)
 
     async def _refresh(self, registry: Registry) -> None:
         try:
             client = OfficialClient(registry.url, await self._book.key(registry))
         except RegistryTrouble as trouble:
-            await asyncio.to_thread(self._copy.note, registry.id, url=registry.url, **noted(trouble))
+            await asyncio.to_thread(self._copy.note, registry.id, registry.url, **noted(trouble))
             return
         await Refresh(self._copy, registry, client, await self.state(registry)).run()
 

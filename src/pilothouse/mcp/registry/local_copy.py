@@ -212,7 +212,7 @@ class LocalCopy:
 
         return self.work(look)
 
-    def note(self, registry: str, *, url: str = "", **changes: str | float) -> None:
+    def note(self, registry: str, url: str, **changes: str | float) -> None:
         """Write down how the copy of a registry stands, unless it has moved from this address."""
 
         def write(connection: sqlite3.Connection) -> None:
@@ -239,15 +239,15 @@ class LocalCopy:
     def keep(
         self,
         registry: str,
+        url: str,
         entries: Iterable[Entry],
         *,
-        url: str = "",
         asked: str = "",
         changes: Mapping[str, str | float] | None = None,
     ) -> int:
         """Put entries in, in place of those of the same name, with what else is to be noted; return how many.
 
-        What came from an address that the registry has left is dropped.
+        Entries from an address that the registry has left are dropped.
         """
 
         def put(connection: sqlite3.Connection) -> int:
@@ -285,10 +285,12 @@ class LocalCopy:
 
         return self.work(look)
 
-    def keep_details(self, registry: str, name: str, details: JsonObject, entry: Entry | None) -> None:
-        """Keep the details of a server, and what they say about what it runs."""
+    def keep_details(self, registry: str, url: str, name: str, details: JsonObject, entry: Entry | None) -> None:
+        """Keep the details of a server, and what they say about what it runs, unless the registry has moved."""
 
         def put(connection: sqlite3.Connection) -> None:
+            if _has_moved(connection, registry, url):
+                return
             where = (registry, name)
             connection.execute(
                 "UPDATE server SET details = ?, details_at = ? WHERE registry = ? AND name = ?",
@@ -302,7 +304,7 @@ class LocalCopy:
 
         self.work(put)
 
-    def drop_unseen(self, registry: str, before: float, *, url: str = "") -> None:
+    def drop_unseen(self, registry: str, url: str, before: float) -> None:
         """Drop what a look at all of a registry at this address did not find any more."""
 
         def drop(connection: sqlite3.Connection) -> None:
@@ -343,9 +345,9 @@ def _noted(connection: sqlite3.Connection, registry: str) -> State:
 
 
 def _has_moved(connection: sqlite3.Connection, registry: str, url: str) -> bool:
-    """Return whether a registry is at another address than this by now; of no address nothing is asked."""
+    """Return whether a registry was removed, or given another address than this."""
     row = connection.execute("SELECT url FROM registry WHERE id = ?", (registry,)).fetchone()
-    return bool(url) and (row is None or row[0] != url)
+    return row is None or row[0] != url
 
 
 def _note(connection: sqlite3.Connection, registry: str, changes: Mapping[str, str | float]) -> None:

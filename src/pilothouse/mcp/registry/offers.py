@@ -73,6 +73,8 @@ class Offers:
     async def _asked(self, registry: Registry, kept: Kept | None, name: str) -> Kept | None:
         """Ask the registry itself, and keep what it says."""
         client = client_of(registry.kind, registry.url, await self._book.key(registry))
+        # Before the request: an answer that arrives after a change of address must not bring the old one back.
+        await asyncio.to_thread(self._copy.state, registry.id, registry.url)
         said = await client.details(_sent_name(registry, kept) or name)
         read = entries.official if registry.kind == "official" else entries.smithery
         entry = await asyncio.to_thread(read, said)
@@ -82,11 +84,10 @@ class Offers:
         return await asyncio.to_thread(self._copy.find, registry.id, name)
 
     def _keep(self, registry: Registry, kept: Kept | None, entry: Entry, said: JsonObject) -> None:
-        self._copy.state(registry.id, registry.url)
         if registry.kind == "official" or kept is None:
-            self._copy.keep(registry.id, [entry])
+            self._copy.keep(registry.id, registry.url, [entry])
         if registry.kind == "smithery":
-            self._copy.keep_details(registry.id, entry.name, said, entry)
+            self._copy.keep_details(registry.id, registry.url, entry.name, said, entry)
 
 
 def _address_of(raw: JsonObject) -> BundleAddress | None:

@@ -82,17 +82,17 @@ class Refresh:
             "began": state.began,
             "clock": clock,
         }
-        await asyncio.to_thread(self._copy.keep, self._registry, page.entries, url=self._url, changes=changes)
+        await asyncio.to_thread(self._copy.keep, self._registry, self._url, page.entries, changes=changes)
 
     async def _finish(self) -> None:
         state, now = self._state, time.time()
         if not state.since:
-            await asyncio.to_thread(self._copy.drop_unseen, self._registry, state.began, url=self._url)
+            await asyncio.to_thread(self._copy.drop_unseen, self._registry, self._url, state.began)
         full = {"full_at": now} if not state.since else {}
         await asyncio.to_thread(
             self._copy.note,
             self._registry,
-            url=self._url,
+            self._url,
             cursor="",
             problem="",
             rest_until=0.0,
@@ -104,7 +104,7 @@ class Refresh:
     async def _note_trouble(self, trouble: RegistryTrouble) -> None:
         # What a cursor meant is not known any more: the next pass begins anew.
         lost = {"cursor": ""} if trouble.why in ("odd", "absent") else {}
-        await asyncio.to_thread(self._copy.note, self._registry, url=self._url, **noted(trouble), **lost)
+        await asyncio.to_thread(self._copy.note, self._registry, self._url, **noted(trouble), **lost)
 
 
 def noted(trouble: RegistryTrouble) -> dict[str, str | float]:

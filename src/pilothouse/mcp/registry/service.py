@@ -41,7 +41,7 @@ class RegistryService(Registries):
         await self._book.add(new)
         await self._copying.state(new)
         if problem:
-            await asyncio.to_thread(self._copy.note, new.id, problem=problem)
+            await asyncio.to_thread(self._copy.note, new.id, new.url, problem=problem)
         return await self.list(owner)
 
     async def search(self, owner: str, q: str, registry: str = ALL) -> FoundServers:
@@ -75,7 +75,7 @@ class RegistryService(Registries):
         await self._book.set_key(registry, body.value)
         # With another key it may answer.
         await self._copying.state(registry)
-        await asyncio.to_thread(self._copy.note, registry.id, problem="", rest_until=0.0)
+        await asyncio.to_thread(self._copy.note, registry.id, registry.url, problem="", rest_until=0.0)
         return await self.list(owner)
 
     async def proposals(self, owner: str, registry_id: str, name: str) -> Recognised:
