@@ -73,6 +73,26 @@ async def test_who_finds_its_run_taken_over_after_an_outage_says_that_saving_wor
     assert bench.feed.trouble("store") == ""
 
 
+async def test_a_damaged_database_after_an_outage_leaves_the_notice_that_everything_is_paused(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "STORE_RETRY", 0.01)
+    answers = iter(
+        (
+            PilothouseError("database", "The database does not answer."),
+            PilothouseError("database_corrupt", "The database file is damaged."),
+        )
+    )
+
+    async def fail(*_given: object, **_options: object) -> Sequence[Event]:
+        raise next(answers)
+
+    monkeypatch.setattr(bench.store, "append", fail)
+    with pytest.raises(PilothouseError, match="damaged"):
+        await bench.journal.write(ItemCreated(item=bench.journal.new("notice", status="completed", text="Hi")))
+    assert "Everything is paused" in bench.feed.trouble("store")
+
+
 class Appends:
     """What was appended, one entry for each transaction."""
 

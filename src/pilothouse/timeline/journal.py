@@ -318,9 +318,9 @@ class RunJournal:
             except PilothouseError as error:
                 if error.code == "stale_run":
                     self._on_stale()
-                if error.code not in PASSING:
-                    # It has answered: nobody else may have anything to save for a while, and hear that it does.
+                    # The store answered. The notice goes now: the next write that succeeds may be far off.
                     store_is_well(self._feed)
+                if error.code not in PASSING:
                     raise
                 await wait_for_store(self._feed, error)
                 done = await patiently(self._feed, lambda: self._find(events))
