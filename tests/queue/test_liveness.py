@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import psycopg
 import pytest
 
 from pilothouse.queue import liveness
 from pilothouse.types import limits
+from pilothouse.types.items import Item
+from pilothouse.types.processes import ProcessAbout
+from pilothouse.types.records import Settle
+from pilothouse.types.runs import Run
+from tests.support.waiting import eventually
 
 # What is promised: the runs of a process that says nothing go on elsewhere within this.
 PROMISED = 15.0
@@ -61,3 +69,58 @@ def test_a_process_that_is_seen_for_the_first_time_is_waited_for(eye: Eye) -> No
     eye.look(0)
     assert not eye.look(60, late=1.0)
     assert not eye.look(limits.LEASE_RENEW, late=1.0)
+
+
+class SlowRecords:
+    """A store in which taking over what a process left takes until it is released."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.release = asyncio.Event()
+
+    async def take_over(self, _process: str, _settle: Settle) -> Sequence[Run]:
+        self.begun.set()
+        await self.release.wait()
+        return ()
+
+    async def forget_process(self, _process: str) -> None: ...
+
+
+async def test_a_process_goes_on_saying_that_it_lives_while_it_takes_over(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "LEASE_RENEW", 0.01)
+    records: Any = SlowRecords()
+    dead: set[str] = set()
+
+    def leave(_run: Run, _items: Sequence[Item]) -> None: ...
+
+    async def connect() -> psycopg.AsyncConnection[Any]:
+        return await psycopg.AsyncConnection.connect(postgres_url, autocommit=True)
+
+    async def take(_run: Run) -> None: ...
+
+    survivors = liveness.Survivors(is_dead=dead.__contains__, settling=lambda _process: leave, taken=take)
+    this = liveness.Liveness(connect, records, "me", lambda: ProcessAbout(role="server"), survivors)
+    async with await connect() as watcher:
+        await watcher.execute("INSERT INTO processes (id, seen_at, about) VALUES ('gone', 0, '{}')")
+
+        async def seen() -> float:
+            found = await watcher.execute("SELECT seen_at FROM processes WHERE id = 'me'")
+            row = await found.fetchone()
+            return float(row[0]) if row else 0.0
+
+        await this.begin()
+        try:
+            dead.add("gone")
+            await records.begun.wait()
+            for _ in range(3):
+                before = await seen()
+
+                async def renewed(before: float = before) -> bool:
+                    return await seen() > before
+
+                await eventually(renewed, "another sign of life")
+        finally:
+            records.release.set()
+            await this.end()
