@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
 
 from pilothouse.cli.approval_keys import keys_of
+from pilothouse.cli.prompting import read_key
+from pilothouse.cli.terminal import Terminal
 from pilothouse.types.item_data import ChoiceShown
 from tests.cli.conftest import Script
 from tests.support.commands import Screen
+from tests.support.waiting import eventually
 
 # Most of these start a process.
 pytestmark = pytest.mark.slow
+# A generous timeout: only a hang exceeds it.
+AMPLE = 60.0
 
 
 def create(path: str) -> dict[str, Any]:
@@ -59,6 +69,23 @@ def test_one_key_allows_and_one_that_came_before_the_question_could_be_read_does
         screen.until("Well.")
         assert screen.ended() == 0
     assert (folder / "a.txt").exists()
+
+
+async def test_a_key_typed_while_the_prompt_is_slow_to_start_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard):
+        keyboard.send_text("a")
+        # With no delay at all, only the start of the prompt stands between this key and the question.
+        asked = asyncio.create_task(read_key({"a": "allow", "d": "deny"}, 0.0, Terminal(shown)))
+
+        async def counts() -> bool:
+            return "›" in shown.getvalue() or asked.done()
+
+        await eventually(counts, "the prompt to show that keys count", AMPLE)
+        assert not asked.done()
+        keyboard.send_text("d")
+        assert await asyncio.wait_for(asked, AMPLE) == "d"
 
 
 def test_words_in_place_of_a_permission_reach_the_model(home: Path, script: Script, folder: Path) -> None:

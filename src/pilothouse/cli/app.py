@@ -61,7 +61,7 @@ def _perform(arguments: Sequence[str]) -> int:
 
 @cache
 def _commands() -> Callable[..., Any]:
-    """Return what reads the arguments, made once: that takes as long as a small command's own work."""
+    """Return the command tree. It is built once: building it takes as long as a small command."""
     return get_command(app)
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from pilothouse.cli import garbage, questions
 from pilothouse.cli.approval_keys import ALL
-from pilothouse.cli.command import CANCELLED, CUT, handling
+from pilothouse.cli.command import CANCELLED, CUT, signal_handlers
 from pilothouse.cli.prompting import someone_is_there
 from pilothouse.cli.servers import find
 from pilothouse.cli.terminal import Terminal, messages, output, plain_json
@@ -240,7 +240,7 @@ def _cancelling(api: ClientApi, following: Following) -> Iterator[list[int]]:
         signals.append(number)
         loop.call_soon_threadsafe(lambda: tasks.add(asyncio.create_task(cancel())))
 
-    with handling(_ENDING, handle):
+    with signal_handlers(_ENDING, handle):
         yield signals
 
 

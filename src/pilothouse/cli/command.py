@@ -51,8 +51,8 @@ def leave(work: Callable[[], int]) -> NoReturn:
 
 
 @contextlib.contextmanager
-def handling(numbers: Sequence[int], handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Let signals be handled this way for a while.
+def signal_handlers(numbers: Sequence[int], handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Install a handler for these signals within the block.
 
     Only the main thread gets any: a command that another program runs beside it leaves them to that program.
     """

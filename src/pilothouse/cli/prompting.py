@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from pilothouse.cli.command import handling
+from pilothouse.cli.command import signal_handlers
 from pilothouse.cli.terminal import Terminal
 from pilothouse.types.errors import PilothouseError
 
@@ -53,20 +52,29 @@ async def read_line(prompt: str, aside: Terminal, default: str = "") -> str | No
 async def read_key(words: Mapping[str, str], armed_after: float, aside: Terminal) -> str | None:
     """Return which of these keys the person presses, None when they leave with Ctrl-C or Ctrl-D.
 
-    A key pressed sooner was meant for something else, and counts for nothing; the prompt shows when one does.
+    Keys are ignored until the prompt has been on screen for `armed_after` seconds: they were meant for something
+    else. The prompt shows when keys begin to count.
     """
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
     from prompt_toolkit.keys import Keys
 
-    began, keys = time.monotonic(), KeyBindings()
+    keys, armed = KeyBindings(), asyncio.Event()
+    arming: asyncio.TimerHandle | None = None
 
-    def armed() -> bool:
-        return time.monotonic() - began >= armed_after
+    def arm() -> None:
+        armed.set()
+        session.app.invalidate()
+
+    def shown(_app: object) -> None:
+        """Start the timer at the first rendering: keys typed while the editor starts are read only then."""
+        nonlocal arming
+        if arming is None:
+            arming = asyncio.get_running_loop().call_later(armed_after, arm)
 
     @keys.add(Keys.Any, eager=True)
     def _press(event: KeyPressEvent) -> None:
-        if event.data in words and armed():
+        if event.data in words and armed.is_set():
             event.current_buffer.insert_text(words[event.data])
             event.app.exit(result=event.data)
 
@@ -82,15 +90,16 @@ async def read_key(words: Mapping[str, str], armed_after: float, aside: Terminal
 
     aside.fresh_line()
     session: PromptSession[str] = PromptSession(
-        lambda: "› " if armed() else "… ", key_bindings=keys, output=drawn_on(sys.stderr)
+        lambda: "› " if armed.is_set() else "… ", key_bindings=keys, output=drawn_on(sys.stderr)
     )
-    arming = asyncio.get_running_loop().call_later(armed_after, session.app.invalidate)
+    session.app.after_render += shown
     try:
         return await session.prompt_async()
     except (KeyboardInterrupt, EOFError):
         return None
     finally:
-        arming.cancel()
+        if arming is not None:
+            arming.cancel()
 
 
 async def yes(question: str, aside: Terminal) -> bool:
@@ -148,5 +157,5 @@ def _unseen(prompt: str) -> str:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Let Ctrl-C end a reading that holds the event loop up, which would hear of it only afterwards."""
-    with handling((signal.SIGINT,), signal.default_int_handler):
+    with signal_handlers((signal.SIGINT,), signal.default_int_handler):
         yield
