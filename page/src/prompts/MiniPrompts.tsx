@@ -17,7 +17,7 @@ function Switches() {
   // One whose file is gone can still be switched off.
   const lost = prompts.length ? on.filter((name) => !known.has(name)) : [];
   const turn = (name: string, isOn: boolean) => {
-    // Of what is on when this change is made: the one before it may be on its way.
+    // Computed when the change is sent: an earlier change may still be unanswered, and then `on` is out of date.
     const change = (now: readonly string[]) => [...now.filter((each) => each !== name), ...(isOn ? [name] : [])];
     changeSettings(({ miniPrompts }) => ({ miniPrompts: change(miniPrompts) })).catch(tell);
   };

@@ -36,7 +36,7 @@ _OTHERS = (
 )
 
 
-# So many looks at the least show the same sign before a process is taken for dead.
+# A process is declared dead only after at least this many looks have seen the same heartbeat.
 LOOKS = 3
 
 
@@ -108,7 +108,7 @@ class Liveness:
                 _log.warning("no sign of life could be given: %s", type(error).__name__)
                 await self._drop()
             else:
-                # Beside it: whoever takes over much is busy for a while, and lives.
+                # In a task of its own: taking over many runs takes a while, and heartbeats must go on.
                 if self._looking is None or self._looking.done():
                     self._looking = asyncio.create_task(self._look_after(others), name="looking after others")
             await asyncio.sleep(limits.LEASE_RENEW)
@@ -158,8 +158,8 @@ class Liveness:
     def _still(self, signs: Mapping[str, float | None]) -> set[str]:
         """Return who has shown the same sign for LEASE_DEAD seconds of our own time.
 
-        The signs are times by others' clocks, which jump and disagree; only that they change tells of life. Whoever was
-        held up between two looks has seen nothing meanwhile: on a machine that has much else to do, so were the others.
+        The signs are times by others' clocks, which jump and disagree; only that they change tells of life. Time
+        between two looks counts only up to a share of LEASE_DEAD: if this process was suspended, so were the others.
         """
         now = time.monotonic()
         passed = min(now - self._looked_at, limits.LEASE_DEAD / LOOKS)

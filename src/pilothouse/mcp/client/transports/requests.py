@@ -132,7 +132,7 @@ class HttpChannel(RemoteChannel):
             if requests is not None:
                 await self._say_goodbye(requests)
         finally:
-            # Whoever cannot wait for the goodbye leaves no connection behind.
+            # Close the connection also when the goodbye was cancelled.
             if requests is not None:
                 await requests.aclose()
             self._end(None)
