@@ -17,7 +17,7 @@ LONG = os.environ.get("TEST_LONG", "") not in ("", "0")
 SEED = int(os.environ.get("FAULTS_SEED") or random.SystemRandom().randrange(10**6))
 # All simulations together; each takes its share.
 SECONDS = float(os.environ.get("FAULTS_SECONDS") or (120 if LONG else 15))
-# What only something that hangs exceeds, however much there is to do.
+# A generous timeout: only a hang exceeds it, however much there is to do.
 AMPLE = 120.0 + SECONDS
 # Whether that is long enough for chance to have brought every kind of fault.
 ALL_KINDS = SECONDS >= 60

@@ -22,7 +22,7 @@ from tests.support.servers import Server
 from tests.support.waiting import until
 
 WRITERS = 3
-# What only something that hangs exceeds: each of these dies and is looked at a dozen times.
+# A generous timeout: only a hang exceeds it. Each server dies and is asked a dozen times.
 AMPLE = 300.0
 
 

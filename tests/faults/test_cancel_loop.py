@@ -31,7 +31,7 @@ OWNER = "local"
 # still with the rest of the process where the machine has much else to do.
 TICK = 0.05
 VISIBLE = 2.0 / TICK
-# What only something that hangs exceeds.
+# A generous timeout: only a hang exceeds it.
 AMPLE = 60.0
 # The first events come before it can be stopped. A run has at least 40, and not the last of these.
 EVENTS = range(4, 200 if chance.LONG else 41)

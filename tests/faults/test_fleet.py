@@ -50,7 +50,7 @@ QUIET = limits.WORKER_QUIET if chance.LONG else 10.0
 # How often something new is seen of the others meanwhile: who waits for the one that stands still writes nothing.
 ADVANCES = 5
 LONG = 600
-# What only something that hangs exceeds.
+# A generous timeout: only a hang exceeds it.
 AMPLE = 120.0
 PIECES = 300
 

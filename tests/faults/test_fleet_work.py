@@ -25,7 +25,7 @@ from tests.support.waiting import until
 
 # Of messages that pile up: conversations, and messages in each.
 PILE = (20, 100) if chance.SECONDS >= 600 else (10, 20)
-# What only something that hangs exceeds.
+# A generous timeout: only a hang exceeds it.
 AMPLE = 120.0
 DIG = """
 turns:

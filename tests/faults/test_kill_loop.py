@@ -22,7 +22,7 @@ def database_url(request: pytest.FixtureRequest) -> str | None:
     return None if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
 
 
-# What only something that hangs exceeds.
+# A generous timeout: only a hang exceeds it.
 AMPLE = 60.0
 # A run has at least so many events, and not this one.
 EVENTS = 40

@@ -22,7 +22,7 @@ EVENTS = 45
 NEVER = 200
 # Of those at which the server is killed where there is no time for all.
 SOME = 3
-# What only something that hangs exceeds.
+# A generous timeout: only a hang exceeds it.
 AMPLE = 60.0
 # Each way of making a branch, and what is said there; the scripted model counts the answers that it is sent.
 PATHS = {

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 EVENTS = 40
 FEWER_EVENTS = 14
 SOME = 3
-# What only something that hangs exceeds.
+# A generous timeout: only a hang exceeds it.
 AMPLE = 60.0
 SCRIPT = """
 turns:

@@ -34,7 +34,7 @@ TAKEN_UP_WITHIN = {
 }
 CONVERSATIONS = 7
 MESSAGES = 5
-# What only something that hangs exceeds.
+# A generous timeout: only a hang exceeds it.
 AMPLE = 120.0
 
 

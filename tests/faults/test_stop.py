@@ -16,7 +16,7 @@ from tests.support.servers import Server, wait_for_death
 from tests.support.waiting import until
 
 ANSWER = "".join(f"word{n} " for n in range(60))
-# What only something that hangs exceeds.
+# A generous timeout: only a hang exceeds it.
 AMPLE = 60.0
 
 

@@ -24,7 +24,7 @@ from tests.support.commands import pilothouse
 from tests.support.servers import TOKEN, Server
 from tests.support.waiting import until
 
-# What only something that hangs exceeds.
+# A generous timeout: only a hang exceeds it.
 AMPLE = 60.0
 ANSWER = "".join(f"word{n} " for n in range(120))
 

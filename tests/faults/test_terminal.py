@@ -19,7 +19,7 @@ from tests.support.servers import TOKEN, Server
 from tests.support.terminals import wait_for_shell
 from tests.support.waiting import until
 
-# What only something that hangs exceeds.
+# A generous timeout: only a hang exceeds it.
 AMPLE = 30.0
 # A number of seconds that nobody else sleeps for: tests beside this one have theirs.
 MARK = f"9{os.getpid():07}"

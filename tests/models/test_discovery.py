@@ -31,6 +31,8 @@ GEMINI = (
 
 # Nothing listens on the port that discards.
 NOBODY = "http://127.0.0.1:9"
+# A generous timeout: only a hang exceeds it.
+AMPLE = 60.0
 
 
 @pytest_asyncio.fixture(autouse=True)
@@ -48,14 +50,14 @@ def local(listener: TinyHttp) -> tuple[ModelConfig, ...]:
 
 async def test_servers_on_this_machine_are_found_with_what_they_offer() -> None:
     async with site({"/api/tags": TAGS, "/v1/models": LIST}) as listener:
-        ollama, studio = await find_models((), environ={}, servers=local(listener))
+        ollama, studio = await find_models((), environ={}, servers=local(listener), timeout=AMPLE)
         assert ollama.title == "Ollama on this machine"
         assert ollama.choices == ("qwen3:8b",)
         assert (ollama.draft.provider, ollama.draft.model) == ("ollama", "qwen3:8b")
         assert ollama.draft.base_url == listener.url
         assert studio.choices == ("mistral-small",)
         configured = ModelConfig(id="q", name="Q", provider="ollama", base_url=listener.url, model="qwen3:8b")
-        (left,) = await find_models((configured,), environ={}, servers=local(listener))
+        (left,) = await find_models((configured,), environ={}, servers=local(listener), timeout=AMPLE)
         assert left.title == "LM Studio on this machine"
 
 

@@ -266,10 +266,23 @@ async def test_an_encrypted_server_is_told_apart_from_one_without(own: SelfSigne
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 async def test_a_handshake_that_stalls_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setattr(limits, "CONNECT_TIMEOUT", 3600.0)
+    given: list[asyncio.Timeout] = []
+    timeout = asyncio.timeout
+
+    def noted(delay: float | None) -> asyncio.Timeout:
+        made = timeout(delay)
+        if delay == limits.CONNECT_TIMEOUT:
+            given.append(made)
+        return made
+
     async def talk(peer: Peer) -> None:
+        # Now that there is a connection, the time is over.
+        for one in given:
+            one.reschedule(asyncio.get_running_loop().time())
         await peer.gone()
 
-    monkeypatch.setattr(limits, "CONNECT_TIMEOUT", 0.1)
+    monkeypatch.setattr(asyncio, "timeout", noted)
     async with RawServer(talk) as server:
         lookup(monkeypatch, ("127.0.0.1", server.port))
         error = await failure(Place("https", host, server.port))

@@ -140,7 +140,7 @@ def held_elsewhere(database: Database) -> Iterator[None]:
 
 
 def sleep(connection: sa.Connection) -> None:
-    connection.execute(sa.text("SELECT pg_sleep(5)"))
+    connection.execute(sa.text("SELECT pg_sleep(60)"))
 
 
 def take(connection: sa.Connection) -> None:

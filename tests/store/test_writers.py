@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 
+from pilothouse.store import postgres
 from pilothouse.store.database import Database, Unsure
 from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.store.statements import Statement
@@ -25,7 +26,17 @@ from tests.support.stalling_line import open_stalling_line
 from tests.support.waiting import AT_ONCE, eventually
 
 _HOLD = Statement("SELECT 1 FROM conversations WHERE id = :id FOR UPDATE")
+_STAY = Statement("SET LOCAL idle_in_transaction_session_timeout = 0")
 _SLEEP = Statement("SELECT pg_sleep(0.2)")
+# A generous timeout: only a hang exceeds it.
+AMPLE = 60.0
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let connections that are opened from now on wait for a row for as long as it is held."""
+    for limit in ("lock_timeout", "statement_timeout"):
+        monkeypatch.setitem(postgres._SESSION, limit, 10 * AMPLE)
 
 
 @pytest_asyncio.fixture
@@ -96,21 +107,25 @@ def held(url: str, conversation_id: str) -> Iterator[None]:
     other, begun, over = Database(url), threading.Event(), threading.Event()
 
     def hold(connection: sa.Connection) -> None:
+        # The database would end by itself what does nothing.
+        _STAY.run(connection, {})
         _HOLD.first(connection, {"id": conversation_id})
         begun.set()
-        over.wait(AT_ONCE)
+        over.wait()
 
     holding = threading.Thread(target=other.write_now, args=(hold,))
     holding.start()
-    begun.wait(AT_ONCE)
     try:
+        assert begun.wait(AMPLE)
         yield
     finally:
         over.set()
-        holding.join(AT_ONCE)
+        holding.join(AMPLE)
         other.close()
 
 
+# Before there is a connection.
+@pytest.mark.usefixtures("patient")
 async def test_who_waits_for_a_row_that_another_process_holds_holds_up_no_other_conversation(
     shared: OpenStore, writer: Writer, postgres_url: str
 ) -> None:
@@ -118,7 +133,7 @@ async def test_who_waits_for_a_row_that_another_process_holds_holds_up_no_other_
     with held(postgres_url, ids[7]):
         writes = {key: asyncio.ensure_future(writer.write(creating(key, "x"), key=key)) for key in ids}
         others = [write for key, write in writes.items() if key != ids[7]]
-        done, _ = await asyncio.wait(others, timeout=limits.DATABASE_IDLE - 1)
+        done, _ = await asyncio.wait(others, timeout=AMPLE)
         assert (len(done), writes[ids[7]].done()) == (59, False)
     await writes[ids[7]]
 

@@ -16,6 +16,7 @@ from pilothouse.types.meaning import Purpose
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.ports import CallContext
 from tests.support.tools import Silent, ToolOf
+from tests.support.waiting import PATIENCE
 from tests.support.word_groups import WordGroups
 
 
@@ -139,6 +140,7 @@ async def test_before_all_tools_are_known_a_search_goes_by_words(monkeypatch: py
     assert await found(finder, "missive attachments") == ["mail.send"]
     assert await found(finder, "missive") == []
     meaning.open.set()
+    monkeypatch.setattr(limits, "FINDING_MEANING_TIME", PATIENCE)
     assert await found(finder, "missive") == ["mail.send"]
 
 
@@ -154,6 +156,7 @@ async def test_a_later_page_goes_on_from_the_first_also_when_meanings_came_in_be
     meaning.open.clear()
     first_page = await found(finder, "paper letter", *tools)
     meaning.open.set()
+    monkeypatch.setattr(limits, "FINDING_MEANING_TIME", PATIENCE)
     second_page = await found(finder, "paper letter", *tools, page=2)
     assert sorted(first_page + second_page) == sorted(tool.spec.name.replace("__", ".") for tool in tools)
     # Asked anew, it is ordered by what is known now.

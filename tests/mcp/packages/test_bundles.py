@@ -58,7 +58,7 @@ async def pieces(data: bytes) -> AsyncIterator[bytes]:
         yield data[at : at + 10_000]
 
 
-async def kept(hosted: McpHost, data: bytes) -> KeptBundle:
+async def keep_bundle(hosted: McpHost, data: bytes) -> KeptBundle:
     return await hosted.supervisor.parts.packages().bundles.keep(pieces(data))
 
 
@@ -77,7 +77,7 @@ def server(found: KeptBundle) -> ServerInput:
 async def test_a_bundle_is_unpacked_after_consent_and_started_by_what_it_says(
     hosted: McpHost, manifest: JsonObject, files: dict[str, str], argv: list[str], home: Path
 ) -> None:
-    found = await kept(hosted, bundle(manifest, files))
+    found = await keep_bundle(hosted, bundle(manifest, files))
     view = await hosted.add(server(found), agree=False)
     assert view.consent is not None, view.last_error
     assert "The bundle Tiny 1.2.3 is unpacked into a folder of its own" in view.consent.installs[0]
@@ -166,7 +166,7 @@ async def test_what_is_no_whole_bundle_is_one_sentence_and_nothing_is_kept(home:
 async def test_a_bundle_that_cannot_be_unpacked_says_why_and_leaves_nothing(
     hosted: McpHost, home: Path, entries: tuple[tuple[str, bytes], ...], sentence: str
 ) -> None:
-    view = await hosted.add(server(await kept(hosted, archive(*entries))))
+    view = await hosted.add(server(await keep_bundle(hosted, archive(*entries))))
     assert sentence in (await hosted.until(view.id, "error")).last_error
     assert not list((home / "servers" / view.id).glob("packages/*"))
 
@@ -186,9 +186,9 @@ async def test_a_bundle_has_at_most_so_many_files_and_bytes(home: Path, monkeypa
 async def test_a_bundle_is_forgotten_after_an_hour_and_a_server_of_it_says_so(
     hosted: McpHost, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
-    first = await kept(hosted, bundle(NODE, {"server/index.js": NODE_SERVER}))
+    first = await keep_bundle(hosted, bundle(NODE, {"server/index.js": NODE_SERVER}))
     monkeypatch.setattr(limits, "BUNDLE_KEPT", -1.0)
-    await kept(hosted, bundle(NODE, {"server/index.js": "other"}))
+    await keep_bundle(hosted, bundle(NODE, {"server/index.js": "other"}))
     assert not (home / "cache" / "bundles" / first.sha256).exists()
     with pytest.raises(PilothouseError, match="is not here any more"):
         await hosted.add(server(first))
@@ -196,7 +196,7 @@ async def test_a_bundle_is_forgotten_after_an_hour_and_a_server_of_it_says_so(
 
 
 async def test_a_bundle_that_was_changed_in_the_room_is_not_started(hosted: McpHost, home: Path) -> None:
-    found = await kept(hosted, bundle(NODE, {"server/index.js": NODE_SERVER}))
+    found = await keep_bundle(hosted, bundle(NODE, {"server/index.js": NODE_SERVER}))
     view = await hosted.add(server(found), agree=False)
     assert view.consent is not None
     (place,) = (home / "servers" / view.id).glob("locks/*.mcpb")
@@ -222,7 +222,7 @@ def test_a_bundle_is_started_as_this_platform_wants_it() -> None:
 async def test_a_bundle_with_a_binary_of_its_own_runs_that_and_nothing_outside(hosted: McpHost) -> None:
     script = f"#!{sys.executable}\n{PYTHON_SERVER}\nmain()\n"
     binary = {**NODE, "server": {"type": "binary", "mcp_config": {"command": "server/run", "args": ["--x"]}}}
-    found = await kept(hosted, bundle(binary, {"server/run": script}))
+    found = await keep_bundle(hosted, bundle(binary, {"server/run": script}))
     await hosted.add(server(found))
     assert json.loads(text(await hosted.call_when_known("tiny.where")))["argv"] == ["--x"]
     # Whoever sends a form may name another command than the bundle does.
@@ -236,7 +236,7 @@ async def test_a_bundle_of_uv_has_its_packages_installed(hosted: McpHost, index:
     project = '[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.10"\ndependencies = ["tiny-library"]\n'
     manifest = {**NODE, "server": {"type": "uv", "entry_point": "server.py"}}
     files = {"pyproject.toml": project, "server.py": "import tiny_library\ntiny_library.main()\n"}
-    found = await kept(hosted, bundle(manifest, files))
+    found = await keep_bundle(hosted, bundle(manifest, files))
     await hosted.add(server(found))
     said = json.loads(text(await hosted.call_when_known("tiny.where")))
     assert "tiny_library" in str(said["script"])
@@ -268,7 +268,7 @@ async def test_nothing_of_a_bundle_runs_while_it_is_installed_unless_the_person_
     )
     manifest = {**NODE, "server": {"type": "uv", "entry_point": "server.py"}}
     own = {"pyproject.toml": project, "own.py": BACKEND.format(mark=str(mark))}
-    found = await kept(hosted, bundle(manifest, {**own, "server.py": MAIN, "tiny.py": PYTHON_SERVER}))
+    found = await keep_bundle(hosted, bundle(manifest, {**own, "server.py": MAIN, "tiny.py": PYTHON_SERVER}))
     view = await hosted.add(server(found), agree=False)
     assert view.consent is not None
     assert view.consent.installs[2].endswith("Nothing is built here, and nothing runs meanwhile.")

@@ -32,7 +32,7 @@ async def held(home: Path, quick: None, index: Indexes, request: pytest.FixtureR
         yield opened
 
 
-async def asked(held: McpHost) -> tuple[dict[str, object], int]:
+async def ask_server(held: McpHost) -> tuple[dict[str, object], int]:
     """Return what the server says of itself, and which process it is for us."""
     said: dict[str, object] = json.loads(text(await held.call_when_known("tiny-server.where")))
     view = await held.view("tiny-server")
@@ -43,7 +43,7 @@ async def asked(held: McpHost) -> tuple[dict[str, object], int]:
 async def test_a_package_of_python_runs_in_a_sandbox_with_a_home_of_its_own(held: McpHost, index: Indexes) -> None:
     index.python("tiny-server", "1.0.0")
     await held.add(ServerInput(command_line="uvx tiny-server", sandbox=True))
-    said, _ = await asked(held)
+    said, _ = await ask_server(held)
     assert said["version"] == "1.0.0"
     assert said["home"] != os.environ.get("HOME")
 
@@ -61,7 +61,7 @@ async def test_a_package_of_node_and_its_install_scripts_run_in_a_sandbox_with_a
     index.node("tiny-server", "1.0.0", scripts={"postinstall": f"node -e {shlex.quote(code)}"})
     body = ServerInput(command_line="npx -y tiny-server --pry", sandbox=True, scripts=True)
     view = await held.add(body)
-    said, first = await asked(held)
+    said, first = await ask_server(held)
     assert said["version"] == "1.0.0"
     assert said["home"] != os.environ.get("HOME")
     assert (said["home_is_open"], said["code_is_open"]) == (True, False)
@@ -80,6 +80,6 @@ async def test_a_package_of_node_and_its_install_scripts_run_in_a_sandbox_with_a
     view = await held.admin.update(ME, view.id, msgspec.structs.replace(body, network=False))
     if view.consent is not None:
         await held.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-    said, second = await asked(held)
+    said, second = await ask_server(held)
     assert said["version"] == "1.0.0", "it works without the network, too"
     assert second != first

@@ -252,8 +252,8 @@ async def test_a_server_may_have_its_own_time_without_a_call(
 async def test_whatever_changes_what_is_started_or_reached_makes_another_server_of_it(
     hosted: McpHost, entry: JsonObject, change: JsonObject
 ) -> None:
-    before = await kept(hosted, entry)
-    assert await kept(hosted, {**entry, **change}) is not before
+    before = await add_only_server(hosted, entry)
+    assert await add_only_server(hosted, {**entry, **change}) is not before
     assert not before.current
 
 
@@ -269,12 +269,12 @@ async def test_whatever_changes_what_is_started_or_reached_makes_another_server_
     ],
 )
 async def test_what_changes_neither_leaves_it_alone(hosted: McpHost, change: JsonObject) -> None:
-    before = await kept(hosted, LOCAL)
-    assert await kept(hosted, {**LOCAL, **change}) is before
+    before = await add_only_server(hosted, LOCAL)
+    assert await add_only_server(hosted, {**LOCAL, **change}) is before
     assert before.current
 
 
-async def kept(hosted: McpHost, entry: JsonObject) -> Any:
+async def add_only_server(hosted: McpHost, entry: JsonObject) -> Any:
     """Put an entry into the file as the only one, and return the server that it is."""
 
     def only(entries: list[JsonObject]) -> None:

@@ -53,7 +53,7 @@ class Told:
         return [root["uri"] for root in answered["result"]["roots"]] if "result" in answered else ["not offered"]
 
 
-async def told(hosted: McpHost, scripted: Scripted, tmp_path: Path, **more: Any) -> Told:
+async def add_recording_server(hosted: McpHost, scripted: Scripted, tmp_path: Path, **more: Any) -> Told:
     record = tmp_path / "record"
     await hosted.add(scripted("--record", str(record), **more))
     await hosted.tools_when_known("scripted.raw")
@@ -71,7 +71,7 @@ def work(tmp_path: Path) -> Path:
 async def test_a_folder_that_the_consent_names_is_a_root_while_all_conversations_share_it(
     hosted: McpHost, scripted: Scripted, tmp_path: Path, work: Path
 ) -> None:
-    server = await told(hosted, scripted, tmp_path, cwd=str(work))
+    server = await add_recording_server(hosted, scripted, tmp_path, cwd=str(work))
     one, two = str(work / "one"), str(work / "two")
     assert await server.roots(one) == [(work / "one").as_uri()]
     assert await server.roots(one, "c2") == [(work / "one").as_uri()]
@@ -88,7 +88,7 @@ async def test_a_folder_that_the_consent_names_is_a_root_while_all_conversations
 async def test_a_server_is_told_when_the_folder_is_another(
     hosted: McpHost, scripted: Scripted, tmp_path: Path, work: Path
 ) -> None:
-    server = await told(hosted, scripted, tmp_path, cwd=str(work))
+    server = await add_recording_server(hosted, scripted, tmp_path, cwd=str(work))
     assert await server.roots(str(work / "one")) == [(work / "one").as_uri()]
     before = server.changes
     assert await server.roots(str(work / "two")) == [(work / "two").as_uri()]
@@ -99,7 +99,7 @@ async def test_a_server_is_told_when_the_folder_is_another(
 async def test_a_conversation_without_a_folder_shares_none(
     hosted: McpHost, scripted: Scripted, tmp_path: Path, work: Path
 ) -> None:
-    server = await told(hosted, scripted, tmp_path, cwd=str(work))
+    server = await add_recording_server(hosted, scripted, tmp_path, cwd=str(work))
     assert await server.roots(str(work)) == [work.as_uri()]
     assert await server.roots(None, "c2") == []
 
@@ -107,7 +107,7 @@ async def test_a_conversation_without_a_folder_shares_none(
 async def test_each_conversation_has_its_own_where_each_has_a_process(
     hosted: McpHost, scripted: Scripted, tmp_path: Path, work: Path
 ) -> None:
-    server = await told(hosted, scripted, tmp_path, cwd=str(work), per_conversation=True)
+    server = await add_recording_server(hosted, scripted, tmp_path, cwd=str(work), per_conversation=True)
     for name, conversation in (("one", "c1"), ("two", "c2"), ("one", "c1")):
         assert await server.roots(str(work / name), conversation) == [(work / name).as_uri()]
 
@@ -115,21 +115,23 @@ async def test_each_conversation_has_its_own_where_each_has_a_process(
 async def test_a_folder_that_the_consent_does_not_name_is_not_told(
     hosted: McpHost, scripted: Scripted, tmp_path: Path, work: Path
 ) -> None:
-    server = await told(hosted, scripted, tmp_path)
+    server = await add_recording_server(hosted, scripted, tmp_path)
     assert await server.roots(str(work)) == ["not offered"]
 
 
 def test_what_names_a_folder(scripted: Scripted, work: Path) -> None:
-    def told(*args: str, folder: Path = work / "one", **more: Any) -> tuple[str, ...]:
+    def roots_for(*args: str, folder: Path = work / "one", **more: Any) -> tuple[str, ...]:
         from pilothouse.mcp.servers.forms import drafted
 
         return roots_of(drafted(ServerInput(command="server", args=args, **more), "one").entry, str(folder))
 
     uri = ((work / "one").as_uri(),)
-    assert told(str(work)) == told(f"--root={work}/") == told(str(work / "one")) == told(cwd=str(work)) == uri
-    assert told() == told(str(work / "two")) == told(f"{work}/one/x") == told("work") == ()
+    for args in (str(work), f"--root={work}/", str(work / "one")):
+        assert roots_for(args) == uri
+    assert roots_for(cwd=str(work)) == uri
+    assert roots_for() == roots_for(str(work / "two")) == roots_for(f"{work}/one/x") == roots_for("work") == ()
     # The person named another one for it: both are told.
-    assert told(str(work), roots=("/srv/data",)) == ("file:///srv/data", *uri)
+    assert roots_for(str(work), roots=("/srv/data",)) == ("file:///srv/data", *uri)
 
 
 async def test_a_server_elsewhere_is_told_of_no_folder_of_a_conversation(hosted: McpHost, work: Path) -> None:
