@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { settled } from "../src/calls/answers";
 import { spelledOut } from "../src/calls/given";
 import { fraction, inOneLine, leftOut, parsed, partsOf, progressOf, remarks, secondsLeft, shownParts, silentFor, toolOf } from "../src/calls/call";
@@ -68,15 +68,19 @@ describe("a call under way", () => {
 });
 
 describe("a device with a wrong clock", () => {
+  const NOW = Date.UTC(2026, 0, 15, 12);
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: NOW }));
+  afterEach(() => void vi.useRealTimers());
+
   it("counts by the host's", () => {
-    const now = Date.now();
-    learnClock(new Date(now + 3_600_000).toUTCString(), now);
-    expect(Math.round((hostNow() - Date.now()) / 60_000)).toBe(60);
-    learnClock(new Date(now + 900).toUTCString(), now);
-    expect(Math.abs(hostNow() - Date.now())).toBeLessThan(50);
-    learnClock(null, now);
-    learnClock("no date", now);
-    expect(Math.abs(hostNow() - Date.now())).toBeLessThan(50);
+    learnClock(new Date(NOW + 3_600_000).toUTCString());
+    expect(hostNow()).toBe(NOW + 3_600_000);
+    learnClock(null);
+    learnClock("no date");
+    expect(hostNow()).toBe(NOW + 3_600_000);
+    // A second is within what the network and the header's whole seconds may take.
+    learnClock(new Date(NOW + 1_000).toUTCString());
+    expect(hostNow()).toBe(NOW);
   });
 });
 

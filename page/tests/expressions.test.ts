@@ -3,7 +3,7 @@ import { inputs, textOf, type Hostile } from "./expressionInputs";
 import { isLinear } from "./expressionTree";
 import { collect, type Use } from "./expressionUses";
 import { growth } from "./growing";
-import { chosen } from "./sampling";
+import { sample } from "./sampling";
 
 /** More than any text that the page reads as one. */
 const LONGEST = 1024 * 1024;
@@ -51,7 +51,7 @@ const expressionsOf = ({ place, pattern }: Use) => (pattern ? [pattern] : (MADE[
 it("no expression takes more than thrice as long for twice the text", () => {
   const slow: Record<string, string> = {};
   const all = USES.flatMap((use) => expressionsOf(use).map((pattern) => ({ place: use.place, pattern })));
-  for (const { place, pattern } of chosen(all.filter((one) => !isLinear(one.pattern)), "expressions of the page")) {
+  for (const { place, pattern } of sample(all.filter((one) => !isLinear(one.pattern)), "expressions of the page")) {
     const words = complaint(pattern);
     if (words) slow[place] = words;
   }

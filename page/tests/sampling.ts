@@ -16,7 +16,7 @@ function numbers(name: string): () => number {
 }
 
 /** Return a share of the cases, in their order and at least one; each name has a choice of its own. */
-export function chosen<Case>(cases: readonly Case[], name: string, share = SHARE): Case[] {
+export function sample<Case>(cases: readonly Case[], name: string, share = SHARE): Case[] {
   if (isLong || cases.length === 0) return [...cases];
   console.info(`A share of the ${name}: SAMPLE_SEED=${SAMPLE_SEED} repeats it, TEST_LONG=1 runs all.`);
   const next = numbers(name);

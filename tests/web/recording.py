@@ -109,11 +109,14 @@ class Recorder:
 
         await eventually(is_there, f"the run to be {state or 'over'}")
 
-    async def answer(self, conversation: str, answer: Json) -> None:
+    async def answer(self, conversation: str, answer: Json, *, recorded: bool = False) -> None:
         """Answer what waits in a conversation."""
         waiting = (await self.do("GET", "/api/approvals"))["pending"]
         [item] = [each["itemId"] for each in waiting if each["conversationId"] == conversation]
-        await self.do("POST", f"/api/questions/{item}/answer", answer)
+        path = f"/api/questions/{item}/answer"
+        run = await self.do("POST", path, answer)
+        if recorded:
+            self.said[f"POST {path}"] = run
 
     async def open(self, conversation: str) -> None:
         """Record what the page asks for when it opens a conversation."""

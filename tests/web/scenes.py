@@ -12,6 +12,7 @@ from tests.browser.spending import PRICES, WINDOW, counted, day
 from tests.support.pictures import a_png
 from tests.support.waiting import eventually
 from tests.web.recording import Json, Recorder, Scene, without_settings
+from tests.web.servers import BEARER
 
 # What an answer cites, as strangers write it.
 HOSTILE: list[Json] = [
@@ -137,10 +138,53 @@ async def budget(here: Recorder) -> None:
     run = await here.say(second, "Think less", think, ["Done.", counted(11_000, 10)], until="waiting")
     await here.answer(second, {"choice": "stop"})
     await here.until(run)
-    await here.say(first, "Think hard", think, ["Done.", counted(11_000, 10)], until="waiting")
+    run = await here.say(first, "Think hard", think, ["Done.", counted(11_000, 10)], until="waiting")
     for conversation in (first, second):
         await here.open(conversation)
     await here.get("/api/config", "/api/usage?days=30")
+    await here.answer(first, {"choice": "continue"}, recorded=True)
+    await here.until(run)
+    await record_step(here, first, "that went on")
+
+
+async def summary_budget(here: Recorder) -> None:
+    """c_1: summaries that are asked for and stop at the budget: the first is declined, the second goes on.
+
+    The conversation is recorded after each step, under the step's name.
+    """
+    conversation = await here.conversation("The port")
+    here.let("Person: ", ["They agreed on port 8123.", counted(1_000, 100)])
+    await here.say(conversation, "Which port shall we take?", ["Port 8123, then.", counted(10_000, 100)])
+    await here.do("PATCH", "/api/config", {"budgetPerRun": 0.001})
+    await here.open(conversation)
+    for choice, over in (("stop", "declined"), ("continue", "summed up")):
+        asked = await here.do("POST", f"/api/conversations/{conversation}/compact", {"keep": ""})
+        here.said.setdefault(f"POST /api/conversations/{conversation}/compact", asked)
+        await here.until(asked["runId"], "waiting")
+        await record_step(here, conversation, f"asked before it was {over}")
+        await here.answer(conversation, {"choice": choice}, recorded=True)
+        await here.until(asked["runId"])
+        await record_step(here, conversation, over)
+
+
+async def record_step(here: Recorder, conversation: str, step: str) -> None:
+    """Record a conversation as it is after a step of a scene."""
+    path = f"/api/conversations/{conversation}"
+    here.said[f"GET {path} {step}"] = await here.do("GET", path)
+
+
+async def config(here: Recorder) -> None:
+    """Settings that are changed, taken back and refused; of an answer, only what the request changed."""
+    changes: list[Json] = [{"runsAtOnce": number} for number in (0, 7, 9, None)]
+    changes += [{"budgetPerRun": dollars} for dollars in (0.25, 2_000_000, None)]
+    for change in changes:
+        answer = await here.server.http.patch("/api/config", json=change, headers=BEARER)
+        said = answer.json()
+        request = f"PATCH /api/config {json.dumps(change, separators=(',', ':'))}"
+        if answer.is_success:
+            here.said[request] = {name: said[name] for name in change}
+        else:
+            here.said[request] = {"refusedWith": answer.status_code, "problem": said}
 
 
 async def troubles(here: Recorder) -> None:
@@ -240,7 +284,9 @@ SCENES: dict[str, tuple[Scene, Json]] = {
     "branches": (branches, {}),
     "broken_server": (broken_server, {}),
     "changes": (changes, {}),
+    "config": (config, {}),
     "models": (models, {"claude": CLAUDE}),
+    "summary_budget": (summary_budget, PRICED),
     "troubles": (troubles, {}),
     "usage": (usage, PRICED | FREE),
 }

@@ -9,7 +9,7 @@ const name = async () => (await ring()).getAttribute("aria-label");
 const ledger = answers["GET /api/conversations/c_2/context"];
 
 /** Open what the ring opens. */
-async function opened(path: string, more = {}) {
+async function openPanel(path: string, more = {}) {
   const person = await openPage(path, answers, more);
   await person.click(await ring());
   const shown = await screen.findByRole("tabpanel", { name: "Context" });
@@ -36,7 +36,7 @@ test("what fills the window is told by kind and server, and adds up", async () =
   const harbour = { kind: "tools", label: "harbour", tokens: 1_234, server: "harbour" };
   const told = { ...ledger, used: ledger.used + 1_234, parts: [...ledger.parts, harbour] };
   expect(told.parts.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(told.used);
-  const { shown } = await opened("/c/c_2", { "GET /api/conversations/c_2/context": told });
+  const { shown } = await openPanel("/c/c_2", { "GET /api/conversations/c_2/context": told });
   const used = told.used.toLocaleString("en");
   expect(read(shown)).toContain(`${used} of 128,000 tokens`);
   const table = within(shown).getByRole("table", { name: "What fills the window" });
@@ -54,7 +54,7 @@ test("what fills the window is told by kind and server, and adds up", async () =
 });
 
 test("the last messages say what each took and lead to it", async () => {
-  const { person, shown } = await opened("/c/c_2");
+  const { person, shown } = await openPanel("/c/c_2");
   const [second, first, ...more] = within(within(shown).getByRole("region", { name: "Last messages" })).getAllByRole("listitem");
   expect(more).toEqual([]);
   expect(read(second as Element)).toContain("The second of two");
@@ -65,7 +65,7 @@ test("the last messages say what each took and lead to it", async () => {
 });
 
 test("a model without a price says so in words, and another model has another window", async () => {
-  const { person, shown } = await opened("/c/c_3");
+  const { person, shown } = await openPanel("/c/c_3");
   expect(await name()).toBe("Context: 50% of 32,000 tokens used");
   expect(read(within(shown).getByRole("region", { name: "This conversation" }))).toContain("no price known");
   const { conversation } = answers["GET /api/state?conversation=c_3"].snapshot;
@@ -77,7 +77,7 @@ test("a model without a price says so in words, and another model has another wi
 });
 
 test("an answer that was stopped counts and says that it is estimated", async () => {
-  const { shown } = await opened("/c/c_5");
+  const { shown } = await openPanel("/c/c_5");
   expect(read(screen.getByRole("article"))).toMatch(/Stopped\..*estimated: [\d.]+k tokens in/);
   const facts = read(within(shown).getByRole("region", { name: "This conversation" }));
   expect(facts).toContain("1; 1 estimated");
@@ -85,7 +85,7 @@ test("an answer that was stopped counts and says that it is estimated", async ()
 });
 
 test("the ledger of a model that is gone says so and keeps what is known", async () => {
-  const { shown } = await opened("/c/c_6");
+  const { shown } = await openPanel("/c/c_6");
   expect(await name()).toMatch(/Context: There is no model “gone”/);
   const window = read(within(shown).getByRole("region", { name: "Window" }));
   expect(window).toContain("Choose another one to go on");

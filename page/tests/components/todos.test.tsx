@@ -9,7 +9,7 @@ const LIST = "/api/conversations/c_4/todos";
 const kept = answers["GET /api/state?conversation=c_4"].snapshot.todos;
 
 /** Open the panel at the list. */
-async function opened(path: string, ...recordings: Parameters<typeof openPage>[1][]) {
+async function openPanel(path: string, ...recordings: Parameters<typeof openPage>[1][]) {
   const person = await openPage(path, ...recordings, { [`GET ${LIST}`]: kept });
   await person.click(screen.getByRole("button", { name: "Panel" }));
   await person.click(await screen.findByRole("tab", { name: /^Todos/ }));
@@ -17,7 +17,7 @@ async function opened(path: string, ...recordings: Parameters<typeof openPage>[1
 }
 
 test("the list beside the chat tells how far it is", { tags: ["TOD-17"] }, async () => {
-  const { panel } = await opened("/c/c_4", answers);
+  const { panel } = await openPanel("/c/c_4", answers);
   await waitFor(() => expect(read(panel)).toContain("1 of 4 done"));
   expect(within(panel).getByRole("progressbar", { name: "Progress of the todos" })).toBeTruthy();
   const rows = [...within(panel).getByRole("list", { name: "Todos" }).children].map(read);
@@ -31,12 +31,12 @@ test("the list beside the chat tells how far it is", { tags: ["TOD-17"] }, async
 });
 
 test("a list with nothing on it says so", async () => {
-  const { panel } = await opened("/c/c_2", calls, { "GET /api/conversations/c_2/todos": { todos: [], updatedAt: 0 } });
+  const { panel } = await openPanel("/c/c_2", calls, { "GET /api/conversations/c_2/todos": { todos: [], updatedAt: 0 } });
   await waitFor(() => expect(read(panel)).toContain("Nothing is on the list."));
 });
 
 test("the person ticks what is done and clears the list", async () => {
-  const { person, panel } = await opened("/c/c_4", answers);
+  const { person, panel } = await openPanel("/c/c_4", answers);
   server.answers(`PUT ${LIST}`, ({ body }: { body: object }) => ({ ...body, updatedAt: kept.updatedAt + 1 }));
   await person.click(within(panel).getByRole("checkbox", { name: "Mend the hull" }));
   await waitFor(() => expect(read(panel)).toContain("2 of 4 done"));
@@ -58,7 +58,7 @@ test("a reminder is one quiet line that opens", async () => {
 });
 
 test("what was ticked elsewhere is seen when someone comes back", { tags: ["CHT-05"] }, async () => {
-  const { panel } = await opened("/c/c_4", answers);
+  const { panel } = await openPanel("/c/c_4", answers);
   await waitFor(() => expect(read(panel)).toContain("1 of 4 done"));
   const todos = kept.todos.map((todo, at) => (at === 1 ? { ...todo, status: "completed" } : todo));
   server.answers(`GET ${LIST}`, { todos, updatedAt: kept.updatedAt + 1 });

@@ -5,13 +5,13 @@ import { act, render, screen } from "@testing-library/react";
 import userEvent, { type UserEvent } from "@testing-library/user-event";
 import type { ReactNode } from "react";
 import { vi } from "vitest";
-// Read once before any test, which takes longer than a test may.
+// Imported before the first test: importing takes longer than a test may.
 import "../../src/shell/App";
 import { theme } from "../../src/theme/theme";
-import unused from "../recorded/start.json";
-import { serve, type Recording } from "./server";
+import start from "../recorded/start.json";
+import { isRefusal, serve, type Recording } from "./server";
 
-/** Draw a part of the page, as the page itself would. */
+/** Draw a part of the page as the page itself does. */
 export function draw(part: ReactNode): UserEvent {
   render(
     <MantineProvider theme={theme} env="test" withCssVariables={false} withGlobalClasses={false}>
@@ -22,15 +22,14 @@ export function draw(part: ReactNode): UserEvent {
   return userEvent.setup();
 }
 
-const settings = unused["GET /api/state"];
-
-/** Return a recording with what is the same in all of them, and with what the page reads of a conversation alone. */
-function completed(recording: Recording): Recording {
+/** Return a recording with what recordings leave out: the settings, and each conversation as an answer of its own. */
+function withDefaults(recording: Recording): Recording {
   const whole: Recording = { ...recording };
   for (const [request, said] of Object.entries(recording)) {
+    if (request.startsWith("PATCH /api/config") && !isRefusal(said)) whole[request] = { ...start["GET /api/config"], ...(said as object) };
     const [, id] = /^GET \/api\/state(?:\?conversation=(.*))?$/.exec(request) ?? [null, null];
     if (id === null) continue;
-    const state = { ...settings, ...(said as object) };
+    const state = { ...start["GET /api/state"], ...(said as object) };
     whole[request] = state;
     whole["GET /api/state"] ??= { ...state, snapshot: null };
     if (id) whole[`GET /api/conversations/${id}`] ??= state.snapshot;
@@ -40,11 +39,11 @@ function completed(recording: Recording): Recording {
 
 let leave = () => {};
 
-/** Open the whole page at an address, in a tab of its own; the server answers from these recordings. Returns the person who uses it. */
+/** Open the whole page at an address; the server answers from these recordings. Return the person who uses the page. */
 export async function openPage(path: string, ...recordings: Recording[]): Promise<UserEvent> {
   history.replaceState(null, "", path);
-  serve([unused, ...recordings].map(completed));
-  // The page keeps much in its modules; a tab begins with new ones.
+  serve([start, ...recordings].map(withDefaults));
+  // The page keeps state in its modules: import them anew, as a new tab does.
   vi.resetModules();
   const [{ App }, session] = await Promise.all([import("../../src/shell/App"), import("../../src/store/session")]);
   leave = session.hangUp;

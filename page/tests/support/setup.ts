@@ -1,29 +1,30 @@
-/** What every component test begins and ends with; the document it runs in draws nothing, so sizes are made up here. */
+/** The beginning and end of every component test. The document has no layout, so sizes are made up here. */
+import { format } from "node:util";
 import { cleanup, configure } from "@testing-library/react";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import { leavePage } from "./page";
 import { forget } from "./server";
 
-/** How large everything is. */
+/** The size of every element. */
 const [WIDTH, HEIGHT] = [800, 600];
 
-/** When everything recorded happened; the tests' own time is an hour later. */
+/** The time of everything in the recordings; the tests run an hour later. */
 export const RECORDED_AT = Date.UTC(2026, 0, 15, 12);
 
-// A machine that has much else to do is slow.
+// A busy machine is slow.
 configure({ asyncUtilTimeout: 20_000 });
 
-// What the document lacks of a browser's.
+// Browser features that the document lacks.
 globalThis.isSecureContext = true;
 Object.assign(document, { fonts: new EventTarget() });
-// No stylesheet is read, and to ask for each element what they say takes most of the time.
+// There are no stylesheets. To compute styles all the same would take most of a test's time.
 window.getComputedStyle = (element) => (element as HTMLElement).style;
 globalThis.ResizeObserver = class implements ResizeObserver {
-  constructor(private readonly told: ResizeObserverCallback) {}
+  constructor(private readonly callback: ResizeObserverCallback) {}
   observe(target: Element): void {
     const contentRect = new DOMRect(0, 0, WIDTH, HEIGHT);
     const entry = { target, contentRect, borderBoxSize: [], contentBoxSize: [], devicePixelContentBoxSize: [] };
-    this.told([entry], this);
+    this.callback([entry], this);
   }
   unobserve(): void {}
   disconnect(): void {}
@@ -35,10 +36,10 @@ globalThis.IntersectionObserver = class {
   readonly rootMargin = "";
   readonly scrollMargin = "";
   readonly thresholds = [];
-  constructor(private readonly told: IntersectionObserverCallback) {}
+  constructor(private readonly callback: IntersectionObserverCallback) {}
   observe(target: Element): void {
     const entry = { target, isIntersecting: true } as IntersectionObserverEntry;
-    this.told([entry], this as unknown as IntersectionObserver);
+    this.callback([entry], this as unknown as IntersectionObserver);
   }
   unobserve(): void {}
   disconnect(): void {}
@@ -55,6 +56,10 @@ globalThis.setInterval = ((...given: Parameters<typeof setInterval>) => {
   return made;
 }) as typeof setInterval;
 
+/** What was written to the console as an error or a warning: React's complaints are there. */
+const complaints: string[] = [];
+for (const level of ["error", "warn"] as const) console[level] = (...given: unknown[]) => void complaints.push(`${level}: ${format(...given)}`);
+
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: RECORDED_AT + 3_600_000 });
   localStorage.clear();
@@ -66,5 +71,6 @@ afterEach(() => {
   leavePage();
   for (const interval of intervals.splice(0)) clearInterval(interval);
   vi.useRealTimers();
-  expect(forget(), "requests that nothing was recorded for").toEqual([]);
+  const unanswered = forget();
+  expect({ unanswered, complaints: complaints.splice(0) }).toEqual({ unanswered: [], complaints: [] });
 });
