@@ -81,8 +81,8 @@ class Fleet:
         return server
 
     @contextmanager
-    def counted(self) -> Iterator[SlowLine]:
-        """Have a worker whose round trips to the database are counted."""
+    def open_counted_worker(self) -> Iterator[SlowLine]:
+        """Start a worker whose round trips to the database are counted."""
         with open_slow_line(self.url, 0) as (line, there), ExitStack() as stack:
             inner = Fleet(stack, self._folder, self.url, self._model_url)
             inner.begin("counted", "worker", "--slots", str(SLOTS), url=there)
@@ -179,7 +179,7 @@ def round_trips(made: Fleet, options: argparse.Namespace) -> float:
     model = f"paced-{tokens}-{options.rate}"
     web = made.begin("web", "web")
     made.model(web, model)
-    with made.counted() as line:
+    with made.open_counted_worker() as line:
         ids = asked(web, model, SLOTS)
         first, began = line.round_trips(), time.monotonic()
         time.sleep(10)

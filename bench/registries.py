@@ -66,9 +66,9 @@ def made(copy: LocalCopy, count: int) -> None:
     for registry in BOTH:
         copy.state(registry, "bench")
     listed = [entries.official(official(number, pick)) for number in range(count * 3 // 4)]
-    copy.keep("official", [each for each in listed if each is not None])
+    copy.keep("official", "bench", [each for each in listed if each is not None])
     others = [entries.smithery(smithery(number, pick)) for number in range(count // 4)]
-    copy.keep("smithery", [each for each in others if each is not None])
+    copy.keep("smithery", "bench", [each for each in others if each is not None])
 
 
 def milliseconds(work: Callable[[], object], times: int) -> float:

@@ -29,7 +29,8 @@ Every row the product is held to, in a sentence, with its state and the tests th
 from `rows.toml` and the tests' own marks (`@pytest.mark.case`, tags in `page/tests`); a test fails when this file is
 out of date.
 
-- **proven**: the tests named check it, and `scripts/test` runs them all.
+- **proven**: the named tests check it. `scripts/test` runs them all, of some with many cases a random share;
+  `scripts/test long` runs every case.
 - **partly**: some of it is there; what is missing stands beside it.
 - **decided otherwise**: something else is better; the decision says why, and what there is instead stands beside it.
 - **open**: not there yet.

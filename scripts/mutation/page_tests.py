@@ -29,12 +29,12 @@ def run(root: Path, test: str, patience: float) -> dict[str, Any]:
         environment = {**os.environ, "PATH": f"{node}{os.pathsep}{os.environ.get('PATH', '')}", "CI": "true"}
         words, late = _within(patience, command, root / "page", environment)
         report = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {"testResults": []}
-    failures, passed = ended(report)
+    failures, passed = read_failures(report)
     took = time.monotonic() - began
     return {"failures": failures, "passed": passed, "seconds": took, "late": late, "words": words[-2000:]}
 
 
-def ended(report: dict[str, Any]) -> tuple[list[tuple[str, list[str]]], int]:
+def read_failures(report: dict[str, Any]) -> tuple[list[tuple[str, list[str]]], int]:
     """Return the failures that a report of vitest tells, and how many tests passed."""
     failures: list[tuple[str, list[str]]] = []
     passed = 0

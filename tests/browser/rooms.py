@@ -146,7 +146,7 @@ def content_of(path: Path) -> bytes | None:
         return None
 
 
-def kept(studio: Studio) -> str:
-    """Everything that is kept, as text."""
+def stored_text(studio: Studio) -> str:
+    """Return the content of every file in the data folder."""
     found = map(content_of, list(studio.home.rglob("*")))
     return "\n".join(content.decode(errors="replace") for content in found if content is not None)

@@ -19,7 +19,7 @@ from tests.browser.finding import Finder, Places, snippet
 from tests.browser.kept import remove_servers
 from tests.browser.newcomers import Hand, first_call
 from tests.browser.registries import KEY, TIDES
-from tests.browser.rooms import Rooms, kept, server_of
+from tests.browser.rooms import Rooms, server_of, stored_text
 from tests.browser.studio import Studio
 from tests.browser.test_drops import drop
 from tests.support.mcp_servers import SCRIPTED
@@ -61,7 +61,7 @@ async def test_a_server_is_found_by_words_and_called_in_six_clicks(
     await first_call(found, finder.page, hand, call("echo", "tide_tables"))
     print(f"found by words: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
     assert hand.clicks <= 6
-    assert KEY not in kept(found)
+    assert KEY not in stored_text(found)
     assert server_of(found, "Tide tables")["source"]["name"] == TIDES
 
 
@@ -103,7 +103,7 @@ async def test_a_pasted_snippet_is_called_in_six_clicks(found: Studio, browser_c
     await first_call(found, finder.page, hand, call("echo", "harbour", text="ahoy"))
     print(f"a pasted snippet: {hand.clicks} clicks, {time.monotonic() - began:.1f} s")
     assert hand.clicks <= 6
-    assert KEY not in kept(found)
+    assert KEY not in stored_text(found)
 
 
 def bundle_of(folder: Path) -> Path:

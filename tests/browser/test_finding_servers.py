@@ -16,7 +16,7 @@ from tests.browser.finding import Finder, Places, product, snippet
 from tests.browser.kept import remove_servers
 from tests.browser.registries import LONG, TIDES, Registries, registries
 from tests.browser.resting import place_of
-from tests.browser.rooms import kept, open_rooms
+from tests.browser.rooms import open_rooms, stored_text
 from tests.browser.test_drops import drop
 from tests.browser.width import fits
 from tests.support.mcp_gateway import Streamable
@@ -171,7 +171,7 @@ async def test_a_registry_that_is_down_or_wants_a_key_is_told_quietly_and_the_ot
     await expect(field).to_have_count(0)
     await finder.ask("berth")
     await expect(finder.option("Mooring")).to_be_visible()
-    assert "a-key-of-smithery" not in kept(finder.rooms.studio)
+    assert "a-key-of-smithery" not in stored_text(finder.rooms.studio)
 
 
 @pytest.mark.case("SRV-26", "AUT-04")

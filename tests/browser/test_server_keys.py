@@ -19,7 +19,7 @@ from tests.browser.axe import serious_problems
 from tests.browser.issuing import Sites, sites
 from tests.browser.kept import IN_THE_ENVIRONMENT, KeptTab
 from tests.browser.newcomers import Hand, first_call
-from tests.browser.rooms import Rooms, content_of, kept, server_of
+from tests.browser.rooms import Rooms, content_of, server_of, stored_text
 from tests.browser.studio import Studio
 from tests.browser.width import fits
 from tests.support.mcp_gateway import Streamable
@@ -183,7 +183,7 @@ async def test_a_newcomer_gives_a_key_by_its_label_and_makes_a_first_call(
     await first_call(shared, page, hand, call("echo", "wanting", text="ahoy"))
     print(f"{hand.clicks} clicks, {time.monotonic() - began:.1f} s")
     assert hand.clicks <= 7
-    assert KEY not in kept(shared)
+    assert KEY not in stored_text(shared)
 
 
 async def test_what_a_check_finds_is_shown_and_what_it_started_is_gone(
@@ -257,7 +257,7 @@ async def test_a_server_that_lacks_a_key_leads_to_its_field_and_starts_once_it_h
     # What waited for a person is past once they have done it.
     await expect(row).not_to_contain_text("needs its GitHub token")
     assert wanting.given == {"GITHUB_TOKEN": KEY}
-    assert KEY not in kept(shared) + await rooms.page.content()
+    assert KEY not in stored_text(shared) + await rooms.page.content()
     await form.edit()
     await expect(form.key("GitHub token")).to_have_value("")
     await expect(form.key("GitHub token")).to_have_attribute("placeholder", "Kept. Paste to replace.")
@@ -296,8 +296,8 @@ async def test_a_key_lies_in_a_file_or_in_the_environment_and_only_the_way_to_it
     told = entry_of(shared)["config"]["keys"]
     assert told["env:GITHUB_TOKEN"]["file"] == str(file)
     assert told["env:NOTES_API_KEY"]["environment"] == "NOTES_OF_MINE"
-    assert KEY not in kept(shared)
-    assert OURS not in kept(shared)
+    assert KEY not in stored_text(shared)
+    assert OURS not in stored_text(shared)
     row = await rooms.select("Keyed")
     await expect(row).to_contain_text(f"GitHub token: from the file {file}")
     await expect(row).to_contain_text("Notes API key: from the variable NOTES_OF_MINE")
@@ -368,8 +368,8 @@ async def test_a_key_can_still_be_named_and_a_secret_among_readable_values_is_ma
         "Notes API key": "pasted",
         "Wiki token": "pasted",
     }
-    assert KEY not in kept(shared)
-    assert "wiki-key" not in kept(shared)
+    assert KEY not in stored_text(shared)
+    assert "wiki-key" not in stored_text(shared)
 
 
 @pytest.mark.case("AUT-06", "AUT-08")
@@ -389,7 +389,7 @@ async def test_the_token_of_an_address_comes_from_a_file_too(
         await expect(form.dialog).to_contain_text("It works: 1 tool,")
         await form.press("Add")
         await rooms.connected("Keyed", 1)
-        assert KEY not in kept(shared)
+        assert KEY not in stored_text(shared)
         shared.server.client.delete(f"/api/servers/{server_of(shared, 'Keyed')['id']}")
         await expect(rooms.row("Keyed")).to_have_count(0)
 

@@ -96,7 +96,7 @@ def test_what_comes_after_a_failure_is_not_what_was_noticed() -> None:
     messages = ["TypeError: Cannot read properties of undefined", "AssertionError: expected 1 to be 2"]
     failed = {"status": "failed", "failureMessages": messages}
     report = {"testResults": [{"status": "failed", "assertionResults": [failed, {"status": "passed"}]}]}
-    assert page_tests.ended(report) == ([("call", ["TypeError"])], 1)
+    assert page_tests.read_failures(report) == ([("call", ["TypeError"])], 1)
 
 
 def test_a_test_of_the_page_needs_no_browser_and_is_told_about_the_page_alone(tmp_path: Path) -> None:

@@ -117,20 +117,20 @@ def _state() -> Iterator[None]:
     hook = sys.excepthook
     levels = {name: each.level for name, each in _loggers().items()}
     threads = set(threading.enumerate())
-    _forget()
+    _reset_process_caches()
     try:
-        # A guest leaves it to its host when garbage is looked for, and where.
+        # The test process decides when garbage is collected.
         with mock.patch.object(garbage, "begin", return_value=None):
             yield
     finally:
-        _forget()
+        _reset_process_caches()
         for name, each in _loggers().items():
             each.setLevel(levels.get(name, each.level))
         changed = [number for number, handler in handlers.items() if signal.getsignal(number) is not handler]
         left = [each.name for each in set(threading.enumerate()) - threads if not each.daemon]
-        # Beside a loop others start threads, too.
+        # Outside the main thread, a test's own event loop may start threads meanwhile.
         left = left if threading.current_thread() is threading.main_thread() else []
-        # A process would have them no longer, or wait for them.
+        # A real process would end with these, or wait for them.
         now = (os.path.samestat(os.stat("."), folder), sys.excepthook, changed, left)
         assert now == (True, hook, [], []), f"the command left something behind: {now}"
 
@@ -139,11 +139,11 @@ def _loggers() -> dict[str, logging.Logger]:
     return {name: each for name, each in logging.root.manager.loggerDict.items() if isinstance(each, logging.Logger)}
 
 
-def _forget() -> None:
-    """Forget what the product remembers for as long as a process lives, where what it is about may change."""
+def _reset_process_caches() -> None:
+    """Empty the caches that last for the life of a process, where tests change what is cached."""
     EmbeddedModel.close()
-    # Whether a folder is a link is believed for a second.
+    # Whether a folder is a link is cached for a second.
     matching._resolved.clear()
-    # Reading what the machine trusts takes 0.1 s; a test that has others trusted says so.
+    # Loading the system's certificates takes 0.1 s, so only for a test that sets others.
     if "SSL_CERT_FILE" in os.environ:
         certificates.roots.cache_clear()

@@ -1,4 +1,4 @@
-"""Ports for servers that must be told theirs before they start: no other test, in any process, is given the same."""
+"""Ports for servers that need a fixed one before they start. No two tests get the same, in any process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import socket
 import tempfile
 from pathlib import Path
 
-# Below the ports that systems give to clients, and above those that services are known by.
+# Above the well-known ports, and below those that systems give to outgoing connections.
 FIRST, LAST = 12_000, 32_000
 BLOCK = 100
 
@@ -20,7 +20,7 @@ def free_port() -> int:
 
 
 def kept_port() -> int:
-    """Return such a port which is given to nobody else, also while nothing listens on it."""
+    """Return a free port that is never given out again, also while nothing listens on it."""
     port = free_port()
     _KEPT.add(port)
     return port

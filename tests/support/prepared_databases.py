@@ -83,7 +83,7 @@ class PreparedDatabases:
 
     @contextmanager
     def one(self) -> Iterator[str]:
-        """Give a database by a name that it alone ever has: whoever still knows it by another one is shut out."""
+        """Give a database under a name used only once, so that a late connection of an earlier test cannot reach it."""
         name = f"test_{uuid.uuid4().hex[:12]}"
         if self._emptied:
             self._server.execute(f'ALTER DATABASE "{self._emptied.pop()}" RENAME TO "{name}"')

@@ -27,14 +27,14 @@ def is_long() -> bool:
 
 
 def seed() -> str:
-    """Return the seed of this run; the first who asks chooses it, for the processes that it starts as well."""
+    """Return the seed of this run. The first call chooses it, also for the processes started later."""
     return os.environ.setdefault(SEED, str(random.SystemRandom().randrange(10**6)))
 
 
 def choose(cases: Sequence[Case], name: str, share: float = SHARE, least: int = 1) -> list[Case]:
-    """Return a share of the cases, in their order and at least so many; each name has a choice of its own.
+    """Return a random share of the cases, at least `least`, in their order. Seed and name choose them.
 
-    Where the share is no whole number, chance says which of the two beside it: each case is chosen as often.
+    A fractional count is rounded up or down at random, so that every case is equally likely.
     """
     if is_long() or not cases:
         return list(cases)
@@ -45,16 +45,16 @@ def choose(cases: Sequence[Case], name: str, share: float = SHARE, least: int = 
 
 
 def some_of(table: Mapping[str, Case], name: str, always: Collection[str], share: float = SHARE) -> dict[str, Case]:
-    """Return a share of a table's cases, and those that always run, in their order."""
+    """Return the cases that always run and a random share of the others, in the table's order."""
     assert {*always} <= {*table}, f"{name} has no such cases: {', '.join({*always} - {*table})}"
     some = {*always, *choose([case for case in table if case not in always], name, share, 0)}
     return {key: case for key, case in table.items() if key in some}
 
 
 def pairs(ones: Collection[Case], others: Collection[Other], name: str) -> list[tuple[Case, Other]]:
-    """Return each of the ones with one of the others, and each of the others with one of the ones, as chance has it.
+    """Pair the two lists at random, so that each element of either occurs at least once.
 
-    With TEST_LONG=1 each comes with each.
+    With TEST_LONG=1, return every combination.
     """
     if is_long():
         return list(product(ones, others))

@@ -25,7 +25,7 @@ from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-for-tests-only"
-# What only something that hangs exceeds: a start, an answer, and an end.
+# A generous timeout for a start, an answer and an end: only a hang exceeds it.
 START = 120.0
 ANSWER = 60.0
 END = 60.0
