@@ -1,9 +1,7 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
-import budget from "../recorded/budget.json";
 import usage from "../recorded/usage.json";
 import { openPage, read } from "../support/page";
-import { Answer, server } from "../support/server";
 
 const plot = () => screen.findByRole("img", { name: /per day, by model/ });
 
@@ -17,7 +15,6 @@ async function blocks(wanted: number): Promise<Element[]> {
 
 const main = () => read(screen.getByRole("main"));
 const rows = (table: HTMLElement) => within(table).getAllByRole("row").map(read);
-const budgetField = () => screen.findByRole<HTMLInputElement>("textbox", { name: "Dollars for one message" });
 
 const choose = async (person: Awaited<ReturnType<typeof openPage>>, group: string, label: string) =>
   person.click(within(screen.getByRole("radiogroup", { name: group })).getByLabelText(label));
@@ -67,42 +64,4 @@ test("without any use it says so", async () => {
   await openPage("/settings/usage");
   await screen.findByText("No model was asked anything in the last 30 days.");
   expect(screen.queryByRole("img", { name: /per day, by model/ })).toBeNull();
-});
-
-test("budgets are set in dollars and cents and taken back", async () => {
-  const person = await openPage("/settings/usage");
-  let config = { ...budget["GET /api/config"], budgetPerRun: 0 };
-  const refused = { code: "bad_request", message: "The budget for one message, in dollars, is a number from 0 to 1,000,000.", fix: "" };
-  server.answers("GET /api/config", () => config);
-  // None at all is sent as null, and told as 0.
-  server.answers("PATCH /api/config", ({ body: { budgetPerRun } }: { body: { budgetPerRun: number | null } }) =>
-    (budgetPerRun ?? 0) > 1_000_000 ? new Answer(400, refused) : (config = { ...config, budgetPerRun: budgetPerRun ?? 0 }),
-  );
-  const field = await budgetField();
-  expect([field.value, field.placeholder]).toEqual(["", "No budget"]);
-  await person.type(field, "0.25{Enter}");
-  await waitFor(() => expect(config.budgetPerRun).toBe(0.25));
-  await waitFor(() => expect(field.value).toBe("$0.25"));
-  await person.clear(field);
-  await person.type(field, "2000000{Enter}");
-  await screen.findByText(refused.message);
-  await person.clear(field);
-  await person.type(field, "{Enter}");
-  await waitFor(() => expect(config.budgetPerRun).toBe(0));
-  await waitFor(() => expect(field.value).toBe(""));
-});
-
-test("at a budget the question leads to where it is set, and is answered", async () => {
-  const person = await openPage("/c/c_1", budget);
-  const question = await screen.findByRole("region", { name: "Question" });
-  expect(read(question)).toContain("The budget for one message is $0.08: $0.032 so far");
-  expect(read(question)).toContain("Go on, with a budget of $0.16?");
-  await person.click(within(question).getByRole("link", { name: "Change the budgets" }));
-  await waitFor(async () => expect((await budgetField()).value).toBe("$0.08"));
-});
-
-test("what was stopped at a budget says so", async () => {
-  await openPage("/c/c_2", budget);
-  await screen.findByText("Stopped, as you said: the next request could have passed the budget.");
-  expect(main()).not.toContain("Done.");
 });
