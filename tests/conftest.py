@@ -151,13 +151,18 @@ async def no_task_left() -> AsyncIterator[None]:
 @pytest.fixture(autouse=True)
 def nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test that leaves processes or descriptors behind."""
-    if inspect.iscoroutinefunction(request.function):
-        request.getfixturevalue("no_task_left")
     before = leaks.snapshot()
     yield
     if request.node.get_closest_marker("leaky") is None:
         left = leaks.left_since(before)
         assert not left, f"the test left behind: {left}"
+
+
+@pytest.fixture(autouse=True)
+def tasks_end_first(request: pytest.FixtureRequest, nothing_left: None) -> None:
+    """Look for tasks before descriptors: a task that is about to end still has some."""
+    if inspect.iscoroutinefunction(request.function):
+        request.getfixturevalue("no_task_left")
 
 
 @pytest.fixture(scope="session")

@@ -121,6 +121,28 @@ async def test_the_last_slot_is_kept_for_messages_and_no_more_are_used_than_ther
     assert work.most == 3
 
 
+async def test_a_queue_that_stops_lets_go_of_a_query_that_it_cancels(
+    postgres_url: str, tables: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "WAITING_TOLD", 0.01)
+    asked, released = asyncio.Event(), []
+
+    async def query(*_: object) -> list[dict[str, str]]:
+        try:
+            asked.set()
+            await asyncio.Event().wait()
+        finally:
+            # The driver asks the database to cancel the query, on a connection of its own.
+            async with await psycopg.AsyncConnection.connect(postgres_url):
+                released.append(True)
+        return []
+
+    async with taking(postgres_url, Work(1)) as engine:
+        monkeypatch.setattr(engine.manager.connector, "execute_query_all_async", query)
+        await asked.wait()
+    assert released
+
+
 async def test_jobs_of_one_conversation_are_done_one_after_the_other_by_whoever_takes_them(
     postgres_url: str, tables: OpenStore
 ) -> None:

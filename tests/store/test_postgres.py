@@ -50,13 +50,15 @@ async def test_connections_that_listen_and_watch_have_all_limits_too(
     seen: list[list[str]] = []
     connections = Connections()
 
+    limit = postgres.limit
+
     async def look(connection: psycopg.AsyncConnection[Any]) -> None:
-        await postgres.limit(connection)
+        await limit(connection)
         seen.append(
             [str((await (await connection.execute(f"SHOW {name}")).fetchone() or ("",))[0]) for name in SESSION]
         )
 
-    monkeypatch.setattr(postgres_notify, "limit", look)
+    monkeypatch.setattr(postgres, "limit", look)
     monkeypatch.setattr(health_check, "limit", look)
     nothing = postgres_notify.Hearing(
         lambda _id: None, lambda: None, lambda *_: None, lambda *_: None, tuple, lambda _: None
@@ -73,6 +75,24 @@ async def test_connections_that_listen_and_watch_have_all_limits_too(
     await watch.end()
     await wakeups.end()
     assert seen == [["10s", "30s", "5s"]] * 3
+
+
+async def test_a_connection_whose_preparation_is_cancelled_is_closed(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = asyncio.Event()
+
+    async def hold(_: object) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(postgres, "limit", hold)
+    connection = await psycopg.AsyncConnection.connect(postgres_url)
+    setting_up = asyncio.create_task(postgres.set_up(connection, Connections()))
+    await begun.wait()
+    setting_up.cancel()
+    await asyncio.wait([setting_up])
+    assert connection.closed
 
 
 def line(connection: sa.Connection) -> dict[str, str]:

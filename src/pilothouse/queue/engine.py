@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 # Each job and each connection has lines of its own below this; the timeline says what matters of them.
 for _name in ("procrastinate", "psycopg.pool"):
     logging.getLogger(_name).setLevel(logging.WARNING)
-# Sets the limits of a new connection.
-Limit: TypeAlias = Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]]
+# Prepares a new connection for use.
+SetUp: TypeAlias = Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]]
 
 
 class Placing(NamedTuple):
@@ -38,7 +38,7 @@ class Connecting(NamedTuple):
     """How connections for the queue are made."""
 
     line: str
-    limit: Limit
+    set_up: SetUp
 
 
 # Who waits for a slot, first to last; a conversation at work waits for itself.
@@ -66,7 +66,7 @@ class QueueEngine:
             min_size=1,
             max_size=limits.QUEUE_CONNECTIONS,
             timeout=limits.DATABASE_CONNECT,
-            configure=connecting.limit,
+            configure=connecting.set_up,
             pool_factory=_pool,
         )
         self._app = App(connector=connector)
@@ -149,6 +149,8 @@ class QueueEngine:
         await self._runner.end()
         if self._working is not None:
             self._working.cancel()
-            await asyncio.wait([self._working], timeout=limits.SHUTDOWN_GRACE)
+        # A query that is cancelled holds its connection until the database has heard of it.
+        if tasks := [task for task in (self._working, self._telling) if task is not None]:
+            await asyncio.wait(tasks, timeout=limits.SHUTDOWN_GRACE)
         with contextlib.suppress(*AWAY):
             await self._app.close_async()

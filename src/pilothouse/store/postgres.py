@@ -133,6 +133,16 @@ async def limit(connection: AsyncConnection[Any]) -> None:
     await connection.execute(_LIMIT, _limits())
 
 
+async def set_up(connection: AsyncConnection[Any], connections: Connections) -> None:
+    """Add a new connection to the process's others and give it all limits; close it if that fails or is cancelled."""
+    try:
+        connections.add(connection)
+        await limit(connection)
+    except BaseException:
+        await connection.close()
+        raise
+
+
 def _limit(connection: object, _record: object) -> None:
     connection.execute(_LIMIT, _limits())  # type: ignore[attr-defined]
     # What a transaction sets ends with it, unless it is kept.

@@ -18,7 +18,7 @@ import msgspec
 import psycopg
 
 from pilothouse.store.connections import Connections
-from pilothouse.store.postgres import limit, line_to
+from pilothouse.store.postgres import line_to, set_up
 from pilothouse.types import limits
 from pilothouse.types.events import ItemDelta, event_decoder, without_text
 from pilothouse.types.feed import FeedEvent
@@ -154,8 +154,7 @@ class Wakeups:
 
     async def _connect(self) -> psycopg.AsyncConnection[tuple[object, ...]]:
         connection = await psycopg.AsyncConnection.connect(self._line, autocommit=True)
-        self._connections.add(connection)
-        await limit(connection)
+        await set_up(connection, self._connections)
         return connection
 
     # --- listening ---

@@ -59,7 +59,7 @@ class Fleet:
         self._role = role
         self._began = time.time()
         self._liveness: Liveness | None = None
-        connecting = Connecting(self._line, self._limit)
+        connecting = Connecting(self._line, self._set_up)
         self._queue = (
             QueueEngine(connecting, runner, process, Placing(self._place, self._done), takes=TAKES[role])
             if role in TAKES
@@ -158,10 +158,9 @@ class Fleet:
 
     async def _connect(self) -> psycopg.AsyncConnection[Any]:
         connection = await psycopg.AsyncConnection.connect(self._line)
-        await self._limit(connection)
+        await self._set_up(connection)
         return connection
 
-    async def _limit(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        self._connections.add(connection)
+    async def _set_up(self, connection: psycopg.AsyncConnection[Any]) -> None:
         await connection.set_autocommit(True)
-        await postgres.limit(connection)
+        await postgres.set_up(connection, self._connections)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from pilothouse.mcp.registry import searching, service
+from pilothouse.mcp.registry.local_copy import LocalCopy
 from pilothouse.mcp.registry.notes import day
+from pilothouse.mcp.registry.searching import Results, Search
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
@@ -258,6 +262,29 @@ async def test_what_two_searches_ask_for_at_the_same_time_is_asked_once(
         both.smithery.until.set()
         assert await asyncio.gather(*searches) == [["@a/tool"]] * 5
         assert len(both.smithery.requests) == 1
+
+
+async def test_a_search_that_ends_after_the_copy_was_made_does_not_make_it_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_late_begun, is_copied = threading.Event(), threading.Event()
+
+    def search(copy: LocalCopy, asked: Search) -> Results:
+        if asked.words == ("late",):
+            is_late_begun.set()
+            assert is_copied.wait(10)
+        return searching.search(copy, asked)
+
+    monkeypatch.setattr(service, "search", search)
+    async with open_registries(home, monkeypatch, many(3)) as both:
+        late = asyncio.create_task(both.finder.search("late", "official"))
+        assert await asyncio.to_thread(is_late_begun.wait, 10)
+        await copied(both)
+        is_copied.set()
+        await late
+        if work := [task for task in asyncio.all_tasks() if task.get_name() == "registry"]:
+            await asyncio.wait(work)
+        assert sum("search" not in asked for asked in both.official.asked_for(LIST)) == 1
 
 
 async def test_entries_that_are_none_are_passed_over(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

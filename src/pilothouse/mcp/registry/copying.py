@@ -117,12 +117,16 @@ class Copying:
         await asyncio.to_thread(self._copy.keep, registry.id, registry.url, found, asked=asked, changes=changes)
 
     async def _refresh(self, registry: Registry) -> None:
+        state = await self.state(registry)
+        # Another refresh may have ended since the search that asked for this one looked.
+        if not is_due(state, time.time()):
+            return
         try:
             client = OfficialClient(registry.url, await self._book.key(registry))
         except RegistryTrouble as trouble:
             await asyncio.to_thread(self._copy.note, registry.id, registry.url, **noted(trouble))
             return
-        await Refresh(self._copy, registry, client, await self.state(registry)).run()
+        await Refresh(self._copy, registry, client, state).run()
 
 
 def _task(work: Coroutine[None, None, None]) -> asyncio.Task[None]:
