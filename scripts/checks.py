@@ -22,6 +22,8 @@ from tests.faults import unsynced_disk  # noqa: E402  the tests' own search, so 
 from tests.support import chromium, sampling  # noqa: E402
 
 PYTHON = ROOT / ".venv" / "bin" / "python"
+# What chooses the faults that come at random (tests/faults/chance.py).
+FAULTS_SEED = "FAULTS_SEED"
 REPORTS = ROOT / ".cache" / "reports"
 # The suites that drive whole processes.
 HEAVY = ("conformance", "wires", "behaviour", "adversarial", "faults", "browser")
@@ -152,6 +154,7 @@ def lanes(fast: bool, long: bool) -> list[list[Stage]]:
     """
     if long:
         os.environ[sampling.LONG] = "1"
+    sampled_mutants = () if long else ("--sample", "20", "--seed", sampling.seed())
     units = ["tests", *(f"--ignore=tests/{name}" for name in HEAVY)]
     typed = [name for name in TYPED if (ROOT / name).exists()]
     types = Stage("types", lambda: tool("mypy", *typed))
@@ -172,7 +175,7 @@ def lanes(fast: bool, long: bool) -> list[list[Stage]]:
         Stage("unit", lambda: pytest("unit", *units, *WORKERS), after=(foreign_servers,)),
         suite("behaviour", *WORKERS),
         suite("adversarial", *WORKERS),
-        Stage("mutants", lambda: run(PYTHON, ROOT / "scripts" / "mutants.py", *(() if long else ("--sample", "20")))),
+        Stage("mutants", lambda: run(PYTHON, ROOT / "scripts" / "mutants.py", *sampled_mutants)),
     ]
     waiting = [
         Stage("several processes", lambda: pytest("several processes", *SEVERAL, "-n", "1"), after=("collection",)),
@@ -233,9 +236,14 @@ def main(arguments: list[str]) -> int:
     tool("compileall", "-q", "src", "tests")
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir(parents=True)
+    # Chosen once for all stages.
+    os.environ.setdefault(FAULTS_SEED, sampling.seed())
     start = time.monotonic()
     outcomes = run_lanes(*lanes(fast=arguments == ["fast"], long=arguments == ["long"]), cases=count_cases)
-    return report(outcomes, time.monotonic() - start)
+    seconds = time.monotonic() - start
+    seeds = f"{sampling.SEED}={sampling.seed()} {FAULTS_SEED}={os.environ[FAULTS_SEED]}"
+    print(f"\n{seeds} scripts/test takes the same samples again.")
+    return report(outcomes, seconds)
 
 
 if __name__ == "__main__":

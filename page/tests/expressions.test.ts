@@ -56,7 +56,8 @@ it("no expression takes more than thrice as long for twice the text", () => {
     if (words) slow[place] = words;
   }
   expect(slow).toEqual({});
-}, 60_000);
+  // A hang is what this is for: all of them take many times as long as a share.
+}, 1_800_000);
 
 it("every expression of the page is known", () => {
   expect(USES.length).toBeGreaterThan(80);

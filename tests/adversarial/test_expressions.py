@@ -128,6 +128,7 @@ def complaint(pattern: Compiled, kind: Kind, longest: int = LONGEST) -> str:
     return ""
 
 
+@pytest.mark.timeout(1800)
 def test_no_expression_takes_more_than_thrice_as_long_for_twice_the_text() -> None:
     slow = {}
     for use in sampling.choose([use for use in uses()[0] if not is_linear(use.pattern)], "expressions of the source"):

@@ -32,7 +32,7 @@ from tests.support.registry_server import (
     smithery_entry,
 )
 from tests.support.tiny_http import Answer, Request
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 GITHUB = official_entry("io.github.github/github-mcp-server", title="GitHub", packages=[npm("@github/mcp")])
 STRIPE = smithery_entry("stripe", title="Stripe Payments", verified=True, uses=40_000)
@@ -126,7 +126,8 @@ async def test_searching_and_looking_at_proposals_starts_keeps_and_reaches_nothi
 async def test_a_registry_that_fails_holds_up_neither_the_search_nor_the_other_one(
     home: Path, monkeypatch: pytest.MonkeyPatch, failure: str
 ) -> None:
-    monkeypatch.setattr(limits, "REGISTRY_PATIENCE", 0.5)
+    # The time for the other one, and for what is wrong to be known.
+    monkeypatch.setattr(limits, "REGISTRY_PATIENCE", 2.0 if failure in ("hangs", "trickles") else PATIENCE)
     async with open_registries(home, monkeypatch, [GITHUB], [smithery_entry("@a/github")]) as both:
         if failure == "hangs":
             both.official.hangs()

@@ -325,7 +325,9 @@ async def test_what_a_server_writes_when_it_does_not_start_is_for_the_person_and
         await hosted.add(ServerInput(name="Mine", command=sys.executable, args=args, env={"TOKEN": "s3cr3t-value"}))
         assert (await hosted.admin.test(ME, "Mine")).ok
     grave.touch()
-    monkeypatch.setattr(limits, "MCP_CONNECT", 1.0)
+    if "sleep" in die:
+        # Long enough for a Python to start and print.
+        monkeypatch.setattr(limits, "MCP_CONNECT", 5.0)
     async with open_mcp_host(home) as hosted:
         output = await hosted.call("mine.echo", {"text": "x"})
         assert isinstance(output, ToolOutput)

@@ -139,8 +139,8 @@ async def test_streaming_arguments_does_not_count_as_the_tools_time(home: Path) 
         await asyncio.sleep(LAPSE)
         return ToolOutput(text=f"{len(arguments['text'].splitlines())} lines")
 
-    slow = [{"call": "write", "arguments": {"text": "line\n" * 1000}, "pieces": 500, "every": 0.03}]
+    slow = [{"call": "write", "arguments": {"text": "line\n" * 1000}, "pieces": 500, "every": 0.15}]
     async with open_chat(home, [slow, "Done."]) as chat:
-        give_tools(chat.host, ToolOf("write", write, timeout=0.2))
+        give_tools(chat.host, ToolOf("write", write, timeout=1.0))
         await chat.say()
         assert (await the_call(chat)).text == "1000 lines"

@@ -1,7 +1,7 @@
 """The power is cut right after a promise: what was not synced is gone, and every promise is kept.
 
 Each server is killed, its folder is put back to what it had synced, and another one starts from there.
-TEST_LONG=1 cuts it at every fourteenth event of a run, `FAULTS_SECONDS=600` at every one.
+TEST_LONG=1 cuts it at every early event of a run and at some later ones, `FAULTS_SECONDS=600` at every one.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ from tests.support.waiting import until
 SLOW = 0.4
 # Of one run, when nothing is lost.
 DIGS = TURNS // 2 - 1
-EVERY = 1 if chance.SECONDS >= 600 else 14
 # The last events are not those of a run that is still at work.
-EVENTS = 200 if chance.LONG else 40
+EVENTS = 200
+# All of these in a long run, and some of those after them.
+EARLY = 40
+LATER_STEP = 1 if chance.SECONDS >= 600 else 14
 NEVER = 1_000
 # Of the events at which it is cut where there is no time for all.
 SOME = 2
@@ -184,7 +186,9 @@ def test_a_power_cut_at_any_event_of_a_run_costs_no_promise_and_repeats_nothing(
     script = write_script(place.folder, tool="mine__dig")
     story: Story | None = None
     cuts = 0
-    every = range(4 if when == "before" else 8, EVENTS, EVERY if chance.LONG else 1)
+    every = [*range(4 if when == "before" else 8, EARLY)]
+    if chance.LONG:
+        every += range(EARLY, EVENTS, LATER_STEP)
     for number in (*chance.some(every, SOME, when), NEVER):
         with Server(place.home, dying=(when, number)) as server:
             if story is not None:

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import psutil
 
 from tests.support import forked
+from tests.support.waiting import PATIENCE
 
 # A closed socket or a stopped child may need a moment to be gone; a leak stays for ever.
-GRACE = 2.0
+GRACE = PATIENCE
 IS_LINUX = Path("/proc/self/task").is_dir()
 OWN_DESCRIPTORS = "/proc/self/fd" if IS_LINUX else "/dev/fd"
 # Libraries keep what they mapped from their own files and a source of randomness; neither grows with use.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,14 @@ async def _is_idle(chat: Chat) -> bool:
 async def test_runs_answers_and_calls_are_counted_by_how_they_end(home: Path) -> None:
     failing: list[Any] = [{"fault": 401}]
     async with open_chat(home, [CALL, ["Done."], failing]) as chat:
+        began = time.monotonic()
         assert (await chat.say("first")).status == "completed"
         counted = await told(chat)
         assert counted["pilothouse_runs_ended_total", "completed"] == 1
         await eventually(lambda: _is_idle(chat), "nothing to be at work")
         assert counted["pilothouse_runs_queued",] == 0
         assert counted["pilothouse_run_wait_seconds_count",] == 1
-        assert counted["pilothouse_run_wait_seconds_sum",] < 5
+        assert 0 <= counted["pilothouse_run_wait_seconds_sum",] <= time.monotonic() - began
         model = next(key[1] for key in counted if key[0] == "pilothouse_tokens_total")
         assert counted["pilothouse_model_request_seconds_count", model, "completed"] == 2
         assert counted["pilothouse_tokens_total", model, "input"] > 0
@@ -62,7 +64,7 @@ async def test_runs_answers_and_calls_are_counted_by_how_they_end(home: Path) ->
 
 
 async def test_a_run_at_work_and_one_behind_it_are_told_as_such_until_they_end(home: Path) -> None:
-    slow = [{"text": "word " * 100, "pieces": 5, "every": 0.05}]
+    slow = [{"text": "word " * 100, "pieces": 5, "every": 600}]
     async with open_chat(home, [slow, ["Next."]]) as chat:
         first = await chat.send("first")
         await chat.until_streaming("word")
