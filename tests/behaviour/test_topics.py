@@ -15,7 +15,7 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import ClientApi, ListChange
 from pilothouse.types.todos import Todo, TodoInput
-from pilothouse.types.topics import Topic, TopicInput, TopicPatch
+from pilothouse.types.topics import Topic, TopicInput, TopicList, TopicPatch
 from pilothouse.wiring import OpenHost, open_host
 from tests.support.chats import ME, PATIENCE, Chat, open_chat
 from tests.support.scripted_endpoint import Endpoint, Reply
@@ -142,6 +142,46 @@ async def test_every_page_hears_of_topics_and_of_their_todos(home: Path) -> None
             assert (frames[-1].topic_id, frames[-1].todos.todos[0].title) == (topic.id, CANARY)
             counted = [each.topics.topics[0].conversations for each in frames if isinstance(each, TopicsFrame)]
             assert counted == [1]
+
+
+async def test_of_two_changes_at_once_pages_hear_of_the_newer_one_last(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_chat(home) as chat, asyncio.timeout(PATIENCE):
+        changes = chat.host.api.list_changes(ME)
+        async with aclosing(changes):
+            waiting = asyncio.create_task(anext(changes))
+            await asyncio.sleep(0)
+            topic = await a_topic(chat.host)
+            await waiting
+            has_read, go_on = asyncio.Event(), asyncio.Event()
+            # Whose first answer is late.
+            records = chat.host.api.topics._records  # type: ignore[attr-defined]
+            read = records.topics
+
+            async def read_late_once(*given: Any) -> TopicList:
+                found: TopicList = await read(*given)
+                if not has_read.is_set():
+                    has_read.set()
+                    await go_on.wait()
+                return found
+
+            monkeypatch.setattr(records, "topics", read_late_once)
+            first = asyncio.create_task(chat.api.topics.update(ME, topic.id, TopicPatch(name="Yard")))
+            await has_read.wait()
+            second = asyncio.create_task(chat.api.topics.update(ME, topic.id, TopicPatch(name="Meadow")))
+            await eventually(lambda: _has_name(chat, topic.id, "Meadow"), "the second change to be kept")
+            # Wrong code tells of the second change now.
+            await asyncio.wait([second], timeout=0.2)
+            go_on.set()
+            await asyncio.gather(first, second)
+            frame = await anext(changes)
+            assert isinstance(frame, TopicsFrame)
+            assert [each.name for each in frame.topics.topics] == ["Meadow"]
+
+
+async def _has_name(chat: Chat, topic_id: str, name: str) -> bool:
+    return (await chat.api.topics.get(ME, topic_id)).name == name
 
 
 @pytest.mark.case("CHT-15")

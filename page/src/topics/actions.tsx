@@ -17,9 +17,16 @@ function show(topic: Topic): Topic {
 /** Make a topic. */
 export const createTopic = async (name: string) => show(await topicsApi.create(name));
 
-/** Rename or describe a topic. */
-export const changeTopic = async (id: string, change: { name?: string; description?: string }) =>
-  show(await topicsApi.change(id, change));
+/** The last change of each topic. */
+const changes = new Map<string, Promise<unknown>>();
+
+/** Rename or describe a topic, after earlier changes of it: on their way to the server, requests may overtake each other. */
+export function changeTopic(id: string, change: { name?: string; description?: string }): Promise<Topic> {
+  const send = async () => show(await topicsApi.change(id, change));
+  const changed = (changes.get(id) ?? Promise.resolve()).then(send, send);
+  changes.set(id, changed);
+  return changed;
+}
 
 /** Put this conversation into a topic, or out of it. */
 export const putIntoTopic = (topicId: string | null) => changeSettings({ topicId });

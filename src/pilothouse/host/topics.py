@@ -24,6 +24,7 @@ class TopicService(Topics):
     def __init__(self, records: Records, feed: Feed) -> None:
         self._records = records
         self._feed = feed
+        self._telling = asyncio.Lock()
 
     async def list(self, owner: str, page: Page = FIRST) -> TopicList:
         return await self._records.topics(owner, page)
@@ -55,7 +56,9 @@ class TopicService(Topics):
     async def changed(self, owner: str) -> None:
         """Tell an owner's pages what topics there are, and how much is in them."""
         if owner in self._feed.list_owners():
-            self._feed.tell(TopicsFrame(topics=await self._records.topics(owner, FIRST)), owner)
+            # One after the other: what was read first is told first.
+            async with self._telling:
+                self._feed.tell(TopicsFrame(topics=await self._records.topics(owner, FIRST)), owner)
 
 
 class TopicNews:
