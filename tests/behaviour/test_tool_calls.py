@@ -104,6 +104,10 @@ async def test_several_calls_at_once_are_kept_apart(home: Path) -> None:
         assert [item.text for item in calls] == ["a", "b", "c", "a"]
         first, second, third, _later = (item.raw["elapsedMs"] for item in calls)
         assert 1000 * LAPSE <= third < first < second
+        for item in calls:
+            phases = item.raw["phases"]
+            # Rounded to a whole millisecond.
+            assert item.raw["elapsedMs"] <= 1000 * (phases["completed"] - phases["args_received"]) + 1
 
 
 # --- stopping ---
