@@ -282,12 +282,12 @@ UNTIL_TOLD_MS = 45_000
 
 @pytest.mark.case("TMO-11", "PRF-03")
 @pytest.mark.slow
-async def test_a_call_of_which_nothing_is_heard_says_so_and_goes_on(reviewer: Reviewer) -> None:
+async def test_a_call_of_which_nothing_is_heard_says_so_and_goes_on(reviewer: Reviewer, tmp_path: Path) -> None:
     body = {"serverId": server_of(reviewer.studio, "Scripted")["id"], "tool": "pid", "arguments": {}}
     pid = int(reviewer.studio.server.post("/api/tools/try", body)["text"])
-    # Longer than it takes to stop it, and shorter than it is stopped.
-    await reviewer.say("Quiet", [call("sleep", seconds=20)], "Done.")
-    card = reviewer.card("seconds: 20")
+    go = tmp_path / "go"
+    await reviewer.say("Quiet", [call("sleep", until=str(go), seconds=0)], "Done.")
+    card = reviewer.card(str(go))
     await _phase(card, "executing")
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -299,6 +299,7 @@ async def test_a_call_of_which_nothing_is_heard_says_so_and_goes_on(reviewer: Re
         await _phase(card, "executing")
     finally:
         os.kill(pid, signal.SIGCONT)
+    go.touch()
     await expect(card).to_contain_text("Completed")
     await reviewer.chat.finished()
 
