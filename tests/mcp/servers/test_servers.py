@@ -21,6 +21,7 @@ from pilothouse.types.servers import (
     ImportRequest,
     ServerInput,
     ServerPatch,
+    ServerView,
     ToolTimes,
 )
 from tests.mcp.conftest import Scripted
@@ -28,6 +29,15 @@ from tests.support.mcp_hosting import McpHost, Progress, context, failure, open_
 from tests.support.waiting import eventually
 
 TALKS = "import time; print('Hello', flush=True); time.sleep(60)"
+
+
+async def add_with_consent_only(hosted: McpHost, body: ServerInput) -> ServerView:
+    """Add a server that is switched off, agree to it and switch it on, which starts nothing; return it as added."""
+    view = await hosted.admin.add(ME, body)
+    await hosted.admin.patch(ME, view.id, ServerPatch(enabled=True))
+    assert (await hosted.view(view.id)).consent is not None
+    hosted.supervisor.parts.consents().give(view.id, look(hosted.server(view.id).entry))
+    return view
 
 
 @pytest.mark.case("SPAWN-01", "SRV-15", "PRC-07", "PRC-09", "STA-01", "STA-02", "CON-05", "CON-07", "CON-29", "HND-14")
@@ -58,9 +68,11 @@ async def test_a_known_server_starts_at_its_first_call_and_its_tools_are_offered
 ) -> None:
     await hosted.add(scripted())
     await hosted.until("Scripted", "connected")
+    await add_with_consent_only(hosted, scripted(name="New", enabled=False))
     await hosted.supervisor.close()
     async with open_mcp_host(home, begin=True) as again:
-        await asyncio.sleep(limits.LEARN_DELAY * 5)
+        # Whatever starts by itself has begun to start when a server that nobody has seen yet is connected.
+        await again.until("New", "connected")
         view = await again.view("Scripted")
         assert (view.state, view.label, view.tool_count) == ("idle", "Idle", 16)
         first = text(await again.call("scripted.pid"))
@@ -72,13 +84,9 @@ async def test_a_known_server_starts_at_its_first_call_and_its_tools_are_offered
 async def test_a_server_that_was_never_seen_is_started_once_in_the_background(
     home: Path, hosted: McpHost, scripted: Scripted
 ) -> None:
-    view = await hosted.admin.add(ME, scripted(enabled=False))
+    view = await add_with_consent_only(hosted, scripted(enabled=False))
     assert (view.state, view.label) == ("disabled", "Disabled")
     assert "scripted.echo" not in await hosted.tools()
-    await hosted.admin.patch(ME, view.id, ServerPatch(enabled=True))
-    consent = (await hosted.view("Scripted")).consent
-    assert consent is not None
-    hosted.supervisor.parts.consents().give(view.id, look(hosted.server("Scripted").entry))
     async with open_mcp_host(home, begin=True) as again:
         assert "scripted.echo" not in await again.tools(), "a run does not wait"
         await again.until("Scripted", "connected")
@@ -165,8 +173,9 @@ async def test_an_entry_written_into_the_file_starts_nothing_without_consent(
     home: Path, hosted: McpHost, scripted: Scripted, tmp_path: Path
 ) -> None:
     marker = tmp_path / "started"
+    await add_with_consent_only(hosted, scripted(name="Honest", enabled=False))
     config = json.loads((home / "config.json").read_text())
-    config["mcps"] = [
+    config["mcps"][:0] = [
         {
             "id": "evil",
             "name": "Evil",
@@ -177,7 +186,8 @@ async def test_an_entry_written_into_the_file_starts_nothing_without_consent(
     ]
     (home / "config.json").write_text(json.dumps(config))
     hosted.supervisor.begin()
-    await asyncio.sleep(limits.LEARN_DELAY * 10)
+    # Whatever starts by itself has begun to start when a server with consent is connected.
+    await hosted.until("Honest", "connected")
     evil = await hosted.until("Evil", "needs_consent")
     assert evil.consent is not None
     assert any("arbitrary code" in warning for warning in evil.consent.warnings)
@@ -186,7 +196,7 @@ async def test_an_entry_written_into_the_file_starts_nothing_without_consent(
     broken = await hosted.view("Broken")
     assert (broken.state, broken.label) == ("error", f"Error: {broken.last_error}")
     await hosted.admin.delete(ME, "broken")
-    assert [view.name for view in (await hosted.admin.list(ME)).servers] == ["Evil"]
+    assert [view.name for view in (await hosted.admin.list(ME)).servers] == ["Evil", "Honest"]
 
 
 @pytest.mark.case("F-01", "F-50", "CON-13", "CON-16", "CON-28", "CON-29", "ERR-07")
