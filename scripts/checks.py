@@ -12,6 +12,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -22,8 +24,6 @@ from tests.faults import unsynced_disk  # noqa: E402  the tests' own search, so 
 from tests.support import chromium, sampling  # noqa: E402
 
 PYTHON = ROOT / ".venv" / "bin" / "python"
-# What chooses the faults that come at random (tests/faults/chance.py).
-FAULTS_SEED = "FAULTS_SEED"
 REPORTS = ROOT / ".cache" / "reports"
 # The suites that drive whole processes.
 HEAVY = ("conformance", "wires", "behaviour", "adversarial", "faults", "browser")
@@ -66,27 +66,27 @@ def changed_page() -> bool:
     return (page_build.is_built() or page_types()) and page()
 
 
-def pytest(name: str, *arguments: str) -> bool:
+def run_tests(name: str, *arguments: str) -> bool:
     """Run a suite and keep its report; a suite without a test has failed.
 
-    A test that fails beside others and passes alone is named at the end as unsteady. It has failed all the same.
+    The tests that fail, if they are few, run once more without the others. One that passes then is named at the end as
+    unsteady. It has failed all the same.
     """
-    report = REPORTS / f"{name}.xml"
+    report, again = REPORTS / f"{name}.xml", REPORTS / f"{name}.again"
     order = ("pytest", "-q", "-o", f"cache_dir={REPORTS / name}", *arguments)
     if tool(*order, f"--junit-xml={report}"):
         return True
-    failed = [case.name for case in stage_report.cases(report) if case.state == "failed"]
-    if not 0 < len(failed) <= FEW:
-        return False
-    say(f"\n== {name}: {len(failed)} once more, by themselves")
-    if tool(*order, "-n", "0", "--last-failed", "--last-failed-no-failures=none"):
-        (REPORTS / f"{name}.unsteady").write_text("\n".join(failed))
+    failed = sum(case.state == "failed" for case in stage_report.cases(report))
+    if 0 < failed <= FEW:
+        say(f"\n== {name}: {failed} once more, by themselves")
+        tool(*order, "-n", "0", "--last-failed", "--last-failed-no-failures=none", f"--junit-xml={again}")
     return False
 
 
 def unsteady() -> list[str]:
     """Return the tests that failed beside others and passed alone."""
-    return [name for kept in sorted(REPORTS.glob("*.unsteady")) for name in kept.read_text().splitlines()]
+    repeated = (case for report in sorted(REPORTS.glob("*.again")) for case in stage_report.cases(report))
+    return [case.name for case in repeated if case.state == "passed"]
 
 
 # Each of these runs up to six servers at once, and says within which time something is to happen: one after the other.
@@ -95,7 +95,7 @@ SEVERAL = tuple(f"tests/faults/test_{name}.py" for name in ("fleet", "fleet_work
 
 def suite(name: str, *arguments: str, after: tuple[str, ...] = ()) -> Stage:
     """Return the stage for one of the heavy suites."""
-    return Stage(name, lambda: pytest(name, f"tests/{name}", *arguments), after)
+    return Stage(name, lambda: run_tests(name, f"tests/{name}", *arguments), after)
 
 
 def from_debian(*packages: str) -> None:
@@ -163,7 +163,7 @@ def lanes(fast: bool, long: bool) -> list[list[Stage]]:
         Stage("format", lambda: tool("ruff", "format", "--check", "--quiet")),
     ]
     if fast:
-        unit = Stage("unit", lambda: pytest("unit", "-m", "not slow", *units, *WORKERS))
+        unit = Stage("unit", lambda: run_tests("unit", "-m", "not slow", *units, *WORKERS))
         return [[*checks, Stage("page", changed_page), unit], [types]]
     foreign_servers = "servers of others"
     working = [
@@ -172,13 +172,13 @@ def lanes(fast: bool, long: bool) -> list[list[Stage]]:
         # Pytest compiles the tests here once; otherwise each of its workers would.
         Stage("collection", lambda: tool("pytest", "-qqq", "--collect-only")),
         # What works most runs beside what waits most: the browser comes last in the other lane.
-        Stage("unit", lambda: pytest("unit", *units, *WORKERS), after=(foreign_servers,)),
+        Stage("unit", lambda: run_tests("unit", *units, *WORKERS), after=(foreign_servers,)),
         suite("behaviour", *WORKERS),
         suite("adversarial", *WORKERS),
         Stage("mutants", lambda: run(PYTHON, ROOT / "scripts" / "mutants.py", *sampled_mutants)),
     ]
     waiting = [
-        Stage("several processes", lambda: pytest("several processes", *SEVERAL, "-n", "1"), after=("collection",)),
+        Stage("several processes", lambda: run_tests("several processes", *SEVERAL, "-n", "1"), after=("collection",)),
         suite("faults", *(f"--ignore={path}" for path in SEVERAL), *WAITING_WORKERS, after=("compiler",)),
         suite("conformance", *WAITING_WORKERS, after=(foreign_servers,)),
         suite("wires", *FEW_WORKERS),
@@ -205,9 +205,9 @@ def count_cases(stage: str) -> int:
     return len(list(stage_report.cases(REPORTS / f"{stage}.xml")))
 
 
-def report(outcomes: Sequence[Outcome], seconds: float) -> int:
+def report(outcomes: Sequence[Outcome], seconds: float, processor: float) -> int:
     """Print what each stage took, the slowest tests and the counts; return the exit code."""
-    table = stage_report.table(outcomes, seconds)
+    table = stage_report.table(outcomes, seconds, processor)
     print("\nThe slowest tests:", *stage_report.slowest(reports()), "", *table, sep="\n")
     passed, failed, skipped = stage_report.counts(reports())
     broken = [outcome.name for outcome in outcomes if not outcome.good]
@@ -236,18 +236,22 @@ def main(arguments: list[str]) -> int:
     tool("compileall", "-q", "src", "tests")
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir(parents=True)
-    # Chosen once for all stages.
-    os.environ.setdefault(FAULTS_SEED, sampling.seed())
-    start = time.monotonic()
+    # Printed first and last: a run that is interrupted can be repeated, too.
+    repeat = " ".join(
+        ("To run the same samples again:", f"{sampling.SEED}={sampling.seed()}", "scripts/test", *arguments)
+    )
+    print(repeat, flush=True)
+    start, used = time.monotonic(), stage_report.machine_time()
     outcomes = run_lanes(*lanes(fast=arguments == ["fast"], long=arguments == ["long"]), cases=count_cases)
-    seconds = time.monotonic() - start
-    seeds = f"{sampling.SEED}={sampling.seed()} {FAULTS_SEED}={os.environ[FAULTS_SEED]}"
-    print(f"\n{seeds} scripts/test takes the same samples again.")
-    return report(outcomes, seconds)
+    seconds, processor = time.monotonic() - start, stage_report.machine_time() - used
+    print(f"\n{repeat}")
+    return report(outcomes, seconds, processor)
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
+    except pytest.UsageError as error:
+        sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit(130)

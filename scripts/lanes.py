@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -92,6 +93,10 @@ def _run_stage(stage: Stage, cases: Callable[[str], int], *, live: bool) -> Outc
         try:
             say(f"\n== {stage.name}")
             good = stage.work()
+        except Exception:
+            # The other stages and the report at the end are wanted all the same.
+            say(traceback.format_exc())
+            good = False
         finally:
             _running.reset(token)
         if not live:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 # How many of the slowest tests are printed.
 SLOWEST = 20
 
@@ -31,8 +33,12 @@ class Case(NamedTuple):
 
 
 def cases(report: Path) -> Iterator[Case]:
-    """Yield the tests of a JUnit report; of a missing one, none."""
-    for case in ET.parse(report).getroot().iter("testcase") if report.exists() else ():
+    """Yield the tests of a JUnit report; none of a report that is missing or was not written to its end."""
+    try:
+        root = ET.parse(report).getroot()
+    except (FileNotFoundError, ET.ParseError):
+        return
+    for case in root.iter("testcase"):
         bad = case.find("failure") is not None or case.find("error") is not None
         state = "failed" if bad else "skipped" if case.find("skipped") is not None else "passed"
         used = [float(each.get("value", 0)) for each in case.iter("property") if each.get("name") == "processor"]
@@ -40,15 +46,25 @@ def cases(report: Path) -> Iterator[Case]:
         yield Case(name, state, float(case.get("time", 0)), max(used, default=0.0))
 
 
-def table(outcomes: Sequence[Outcome], seconds: float) -> Iterator[str]:
-    """Yield a line for each stage and one for all, which took so many seconds: stages run side by side."""
+def machine_time() -> float:
+    """Return the processor seconds that everything on this machine has used since it started."""
+    times = psutil.cpu_times()
+    return sum(getattr(times, kind, 0.0) for kind in ("user", "system", "irq", "softirq"))
+
+
+def table(outcomes: Sequence[Outcome], seconds: float, processor: float) -> Iterator[str]:
+    """Yield a line for each stage, and one for the run, with its seconds and the machine's processor seconds.
+
+    Stages run in parallel, so their seconds add up to more than the run's. Their processor seconds add up to less:
+    they leave out what is not a child of the stage, such as Chromium and PostgreSQL.
+    """
     yield "       cases   seconds  processor  cores  stage"
     every = Outcome(
         "in all",
         good=all(each.good for each in outcomes),
         cases=sum(each.cases for each in outcomes),
         seconds=seconds,
-        processor=sum(each.processor for each in outcomes),
+        processor=processor,
     )
     for each in (*outcomes, every):
         mark, busy = "ok" if each.good else "FAIL", each.processor / max(each.seconds, 0.01)

@@ -1,7 +1,7 @@
 """Three processes for the page and three that work, on one PostgreSQL: whatever chance does to them, nothing is lost.
 
 A sample of it, in which a dead process is noticed sooner; TEST_LONG=1 takes a minute with the limits of the product,
-and `FAULTS_SEED=8 FAULTS_SECONDS=600` goes on for ten, by this seed.
+and `SAMPLE_SEED=8 FAULTS_SECONDS=600` goes on for ten, by this seed.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class World:
 def test_whatever_happens_to_processes_nothing_is_lost_doubled_or_out_of_order(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    print(f"FAULTS_SEED={chance.SEED}, {SECONDS:g} s")
+    print(f"SAMPLE_SEED={chance.SEED}, {SECONDS:g} s")
     set_master_key(monkeypatch, tmp_path)
     with ExitStack() as stack:
         lines = [stack.enter_context(open_stalling_line(postgres_url)) for _ in range(6)]

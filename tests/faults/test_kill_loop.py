@@ -1,6 +1,6 @@
 """The server, killed with SIGKILL at every event of a run: nothing is lost, nothing happens twice, it goes on.
 
-At some of the events, others each time; TEST_LONG=1 takes every one.
+At some of the events, others each time; with TEST_LONG=1 at every one, of which each database takes half.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse.types import limits
+from tests.faults import chance
 from tests.support import invariants
 from tests.support.chats import Chat, database_of, open_chat
 from tests.support.postgres import Postgres
@@ -34,15 +35,15 @@ def cut(home: Path, target: Path, luck: random.Random) -> None:
 
 @pytest.mark.case("F-47")
 async def test_a_copy_from_any_moment_opens_and_its_run_goes_on(home: Path, tmp_path: Path) -> None:
-    seed = random.randrange(1_000_000)
-    luck = random.Random(seed)
+    chance.seeded(0)
+    luck = random.Random(f"{chance.SEED} power")
     copies: list[Path] = []
     async with open_chat(home, STREAM) as chat:
         sent = await chat.send()
         # Kept before the first cut, as a message that was answered with "accepted" long ago is.
         for word in ("one", "two", "four", "seven", "and", "that", "all"):
             await chat.until_streaming(word)
-            copies.append(tmp_path / f"cut-{word}-{seed}" / "home")
+            copies.append(tmp_path / f"cut-{word}" / "home")
             copies[-1].parent.mkdir()
             await asyncio.to_thread(cut, home, copies[-1], luck)
         assert (await chat.settled(sent.run_id)).status == "completed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def suite(folder: Path, text: str) -> bool:
     folder.mkdir(exist_ok=True)
     (folder / "test_it.py").write_text(text)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    return checks.pytest("tried", str(folder), "-c", str(folder / "pytest.ini"))
+    return checks.run_tests("tried", str(folder), "-c", str(folder / "pytest.ini"))
 
 
 def test_who_fails_beside_others_and_passes_alone_is_named_and_has_failed(
@@ -43,7 +44,7 @@ def test_who_fails_beside_others_and_passes_alone_is_named_and_has_failed(
 ) -> None:
     assert not suite(tmp_path / "once", ONCE)
     assert stage_report.counts(checks.reports()) == (1, 1, 0)
-    assert checks.report([Outcome("tried", good=False, cases=2, seconds=1.0, processor=1.0)], 1.0) == 1
+    assert checks.report([Outcome("tried", good=False, cases=2, seconds=1.0, processor=1.0)], 1.0, 1.0) == 1
     assert "unsteady, failed beside others and passed alone: test_it::test_once" in capsys.readouterr().out
 
 
@@ -51,6 +52,12 @@ def test_who_fails_alone_too_has_failed(tmp_path: Path) -> None:
     assert not suite(tmp_path / "always", ALWAYS)
     assert stage_report.counts(checks.reports()) == (0, 1, 0)
     assert checks.unsteady() == []
+
+
+def test_an_unsteady_test_is_named_beside_one_that_always_fails(tmp_path: Path) -> None:
+    assert not suite(tmp_path / "both", ONCE + ALWAYS)
+    assert stage_report.counts(checks.reports()) == (1, 2, 0)
+    assert checks.unsteady() == ["test_it::test_once"]
 
 
 def test_many_failures_are_not_tried_again(tmp_path: Path) -> None:
@@ -64,10 +71,24 @@ def test_the_table_has_cases_seconds_and_processor_seconds_of_each_stage_and_of_
         Outcome("lint", good=True, cases=0, seconds=2.0, processor=1.0),
         Outcome("unit", good=False, cases=7, seconds=3.0, processor=5.0),
     ]
-    _, lint, unit, every = (line.split() for line in stage_report.table(outcomes, 4.0))
+    _, lint, unit, every = (line.split() for line in stage_report.table(outcomes, 4.0, 8.0))
     assert lint == ["ok", "2.0", "1.0", "0.5", "lint"]
     assert unit == ["FAIL", "7", "3.0", "5.0", "1.7", "unit"]
-    assert every == ["FAIL", "7", "4.0", "6.0", "1.5", "in", "all"]
+    assert every == ["FAIL", "7", "4.0", "8.0", "2.0", "in", "all"]
+
+
+def test_the_processor_time_of_a_run_is_that_of_the_machine() -> None:
+    before, own = stage_report.machine_time(), time.process_time()
+    while time.process_time() - own < 0.3:
+        pass
+    # The kernel counts in hundredths of a second for each of its kinds of time.
+    assert stage_report.machine_time() - before >= 0.25
+
+
+def test_a_report_that_is_missing_or_cut_off_has_no_tests(tmp_path: Path) -> None:
+    assert [*stage_report.cases(tmp_path / "missing.xml")] == []
+    (tmp_path / "cut.xml").write_text('<testsuites><testsuite><testcase classname="a" name="b"')
+    assert [*stage_report.cases(tmp_path / "cut.xml")] == []
 
 
 def test_the_slowest_twenty_tests_are_named_with_the_slowest_first(tmp_path: Path) -> None:
@@ -91,6 +112,6 @@ def test_a_report_has_the_processor_time_of_a_test_and_of_the_processes_it_start
         "from tests.support.costs import pytest_runtest_makereport, pytest_runtest_protocol\n"
     )
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    assert checks.pytest("tried", str(test), "-c", str(tmp_path / "pytest.ini"))
+    assert checks.run_tests("tried", str(test), "-c", str(tmp_path / "pytest.ini"))
     [case] = stage_report.cases(checks.REPORTS / "tried.xml")
     assert case.processor >= 0.3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -45,6 +46,18 @@ def test_the_stages_of_a_lane_run_in_order_and_go_on_after_a_failure() -> None:
     outcomes = run_lanes([Stage("first", fail), Stage("second", succeed)], cases=len)
     assert ran == ["first", "second"]
     assert [(outcome.good, outcome.cases) for outcome in outcomes] == [(False, 5), (True, 6)]
+
+
+def test_a_stage_that_raises_has_failed_says_why_and_the_others_run(capfd: pytest.CaptureFixture[str]) -> None:
+    def raises() -> bool:
+        say("before")
+        raise OSError("no such tool")
+
+    first, raised, following = run_lanes(
+        [Stage("first", lambda: True)], [Stage("raises", raises), Stage("following", lambda: True)], cases=no_cases
+    )
+    assert (first.good, raised.good, following.good) == (True, False, True)
+    assert re.search("== raises\nbefore\nTraceback.*OSError: no such tool", capfd.readouterr().out, re.DOTALL)
 
 
 def test_a_stage_waits_for_those_of_other_lanes_that_must_end_first() -> None:

@@ -75,6 +75,36 @@ def test_a_share_runs_with_a_seed_that_repeats_it_and_with_those_that_always_run
     assert ran(project, SAMPLE_SEED=f"{told[1]}1")[0] != first
 
 
+EXAMPLES = """
+from hypothesis import given, strategies as st
+
+@given(st.integers())
+def test_examples(number: int) -> None:
+    print(f"example {number};")
+"""
+
+
+@pytest.mark.slow
+def test_the_seed_repeats_the_examples_of_hypothesis(project: Path) -> None:
+    (project / "test_examples.py").write_text(EXAMPLES)
+
+    def examples(seed: str) -> list[str]:
+        plugin = ("-p", "_hypothesis_pytestplugin", "-s", "test_examples.py")
+        return re.findall(r"example (-?\d+);", ran(project, *plugin, SAMPLE_SEED=seed)[1])
+
+    first = examples("5")
+    assert len(first) > 50
+    assert examples("5") == first
+    assert examples("6") != first
+
+
+@pytest.mark.slow
+def test_a_seed_that_is_no_number_is_refused_in_one_sentence(project: Path) -> None:
+    said = ran(project, SAMPLE_SEED="abc", good=False)[1]
+    assert "SAMPLE_SEED must be a whole number of at most 18 digits, not 'abc'." in said
+    assert "Traceback" not in said
+
+
 @pytest.mark.slow
 def test_all_workers_take_the_same_share(project: Path) -> None:
     said = ran(project, "-p", "xdist.plugin", "-n", "2", "test_numbers.py", SAMPLE_SEED="5")[1]

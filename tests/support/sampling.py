@@ -1,12 +1,14 @@
-"""Runs a share of many cases of one kind, another one each time; all of them with TEST_LONG=1.
+"""Runs a random share of many cases of one kind; all of them with TEST_LONG=1.
 
-The seed is chosen once, printed at the end and given to the workers by the environment: SAMPLE_SEED=… repeats a run.
+The seed is chosen once, printed, and passed to the workers in the environment. SAMPLE_SEED=… repeats a run: it chooses
+the cases, Hypothesis's examples, the random faults and the mutants.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import TypeVar
@@ -28,7 +30,10 @@ def is_long() -> bool:
 
 def seed() -> str:
     """Return the seed of this run. The first call chooses it, also for the processes started later."""
-    return os.environ.setdefault(SEED, str(random.SystemRandom().randrange(10**6)))
+    chosen = os.environ.setdefault(SEED, str(random.SystemRandom().randrange(10**6)))
+    if not re.fullmatch(r"[0-9]{1,18}", chosen):
+        raise pytest.UsageError(f"{SEED} must be a whole number of at most 18 digits, not {chosen!r}.")
+    return chosen
 
 
 def choose(cases: Sequence[Case], name: str, share: float = SHARE, least: int = 1) -> list[Case]:
@@ -94,9 +99,10 @@ def _id(case: pytest.Item) -> str:
     return case.nodeid.partition("[")[2].removesuffix("]")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the seed before workers start."""
-    seed()
+    """Choose the seed before workers start, and pass it to Hypothesis's plugin, unless it was given another one."""
+    config.option.hypothesis_seed = getattr(config.option, "hypothesis_seed", None) or seed()
 
 
 @pytest.hookimpl(tryfirst=True)
