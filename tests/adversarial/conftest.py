@@ -1,4 +1,4 @@
-"""A sandbox that what attacks runs in, and programs that are found before others."""
+"""A server and a sandbox to attack, and programs that are found before others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from pilothouse.tools.sandbox.sandbox import Sandbox
+from tests.support.in_process_server import server
 from tests.support.terminals import sandbox
+
+__all__ = ["earlier_program", "held", "server"]
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from pilothouse.web.run import ServerOptions
 from tests.support.branch_chats import refusal_of
 from tests.support.chats import ME, Chat, open_chat, wait_for_runs
 from tests.support.databases import SQLITE_AND_POSTGRESQL
+from tests.support.in_process_server import BEARER, TOKEN, serve_host
 from tests.support.tools import ToolOf, add_tools
-from tests.web.servers import BEARER, TOKEN, serve_host
 
 STRANGER = "somebody-else"
 

@@ -27,7 +27,7 @@ from pilothouse.web.listening import listen
 from pilothouse.web.tls import read_tls
 from tests.support.certificates import SelfSigned
 from tests.support.commands import RunningCommand
-from tests.web.servers import BEARER, RunningServer, run_server
+from tests.support.in_process_server import BEARER, RunningServer, run_server
 
 
 @pytest_asyncio.fixture

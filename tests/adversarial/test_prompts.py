@@ -14,7 +14,7 @@ from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
 from tests.behaviour.test_topics import CANARY, another, put
 from tests.support.chats import ME, open_chat
-from tests.web.servers import BEARER, TOKEN, serve_host
+from tests.support.in_process_server import BEARER, TOKEN, serve_host
 
 
 @pytest.mark.case("REM-05")

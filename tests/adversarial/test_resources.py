@@ -17,9 +17,9 @@ from pilothouse.types.items import Item
 from pilothouse.types.servers import ConsentGiven, ServerInput
 from pilothouse.web.run import ServerOptions
 from tests.support.chats import ME, open_chat
+from tests.support.in_process_server import BEARER, TOKEN, Reach, serve_host
 from tests.support.mcp_servers import SCRIPTED
 from tests.support.tiny_http import Answer, TinyHttp
-from tests.web.servers import BEARER, TOKEN, Reach, serve_host
 
 SCRIPT = "<script>fetch('/api/conversations')</script>"
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-import pytest_asyncio
 
 from pilothouse.connection import connect_server
 from pilothouse.host.address import write_address
@@ -24,13 +23,7 @@ from pilothouse.web.listening import listen
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
 from tests.adversarial.browser_key import BrowserKey
-from tests.web.servers import BEARER, TOKEN, Reach, RunningServer, run_server_with_page, serve_host
-
-
-@pytest_asyncio.fixture
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer]:
-    async with run_server_with_page(tmp_path) as running:
-        yield running
+from tests.support.in_process_server import BEARER, TOKEN, Reach, RunningServer, serve_host
 
 
 @asynccontextmanager

@@ -17,12 +17,12 @@ from pilothouse.types.json import encode
 from pilothouse.web.run import ServerOptions
 from tests.adversarial.helper_work import double, endless, greedy
 from tests.support.chats import open_chat
+from tests.support.in_process_server import BEARER, TOKEN, serve_host
 from tests.support.lag import HELD, least_hold
 from tests.support.repositories import git, make_repository, open_git_tool
 from tests.support.sampling import first_and_some
 from tests.support.search_tool import open_search_tool
 from tests.support.terminals import TerminalCalls
-from tests.web.servers import BEARER, TOKEN, serve_host
 
 KB = 1024
 MB = 1024 * KB

@@ -13,10 +13,10 @@ import pytest
 from pilothouse.types.servers import ConsentGiven, ServerInput
 from pilothouse.web.run import ServerOptions
 from tests.support.chats import ME, Chat, open_chat
+from tests.support.in_process_server import BEARER, TOKEN, Reach, serve_host
 from tests.support.lag import HELD, least_hold
 from tests.support.mcp_servers import scripted
 from tests.support.sampling import some_of
-from tests.web.servers import BEARER, TOKEN, Reach, serve_host
 
 KB = 1024
 MB = 1024 * KB

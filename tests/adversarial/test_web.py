@@ -8,13 +8,11 @@ import os
 import re
 import sqlite3
 import stat
-from collections.abc import AsyncIterator
 from contextlib import closing
 from itertools import product
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Subprotocol
 
@@ -26,9 +24,9 @@ from pilothouse.web.listening import listen
 from pilothouse.web.routes import ROUTES
 from pilothouse.web.routing import AnyRoute
 from pilothouse.web.run import ServerOptions
+from tests.support.in_process_server import BEARER, PATIENCE, TOKEN, RunningServer, run_server
 from tests.support.sampling import pairs
 from tests.web.samples import nothing_there, request_for
-from tests.web.servers import BEARER, PATIENCE, TOKEN, RunningServer, run_server, run_server_with_page
 
 HTTP_ROUTES = [route for route in ROUTES if route.kind != "socket"]
 PRIVATE = [route for route in HTTP_ROUTES if not route.public]
@@ -63,12 +61,6 @@ def kept(home: Path) -> list[str]:
     with closing(sqlite3.connect(home / "pilothouse.db")) as database:
         rows = [str(database.execute(f"SELECT * FROM {table}").fetchall()) for table in TABLES]
     return [*rows, *(file.read_text() for file in sorted(home.glob("*.json")) if file.name != ADDRESS_FILE)]
-
-
-@pytest_asyncio.fixture
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer]:
-    async with run_server_with_page(tmp_path) as running:
-        yield running
 
 
 # --- WEB-01: a token is needed everywhere -----------------------------------------------------------

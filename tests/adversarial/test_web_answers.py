@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
-import pytest_asyncio
 
 from pilothouse.web.routes import ROUTES
+from tests.support.in_process_server import BEARER, RunningServer, complaints
 from tests.web.samples import request_for
-from tests.web.servers import BEARER, RunningServer, complaints, run_server_with_page
 
 HTTP_ROUTES = [route for route in ROUTES if route.kind != "socket"]
-
-
-@pytest_asyncio.fixture
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer]:
-    async with run_server_with_page(tmp_path) as running:
-        yield running
 
 
 # --- WEB-09, WEB-14, WEB-16: what every answer says -------------------------------------------------

@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from pilothouse.types import limits
-from tests.web.servers import BEARER, PATIENCE, TOKEN, RunningServer, complaints, read_answer, run_server_with_page
-
-
-@pytest_asyncio.fixture
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer]:
-    async with run_server_with_page(tmp_path) as running:
-        yield running
+from tests.support.in_process_server import (
+    BEARER,
+    PATIENCE,
+    TOKEN,
+    RunningServer,
+    complaints,
+    read_answer,
+)
 
 
 def request_bytes(host_lines: str, path: str = "/api/models") -> bytes:

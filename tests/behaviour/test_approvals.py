@@ -20,8 +20,8 @@ from pilothouse.types.items import Item
 from pilothouse.types.ports import CallContext, ToolOutput
 from pilothouse.web.run import ServerOptions
 from tests.support.chats import ME, Chat, open_chat
+from tests.support.in_process_server import serve_host
 from tests.support.tools import ToolOf, add_tools, give_tools
-from tests.web.servers import serve_host
 
 READ = "files__read"
 

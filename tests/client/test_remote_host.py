@@ -35,8 +35,8 @@ from pilothouse.web.routes import ROUTES
 from pilothouse.web.run import ServerOptions
 from pilothouse.web.streams import LAGGED, PING, encode_batch
 from pilothouse.wiring import open_host
+from tests.support.in_process_server import PATIENCE, serve_host
 from tests.support.mcp_servers import scripted
-from tests.web.servers import PATIENCE, serve_host
 
 ME = LOCAL_OWNER
 

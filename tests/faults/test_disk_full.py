@@ -20,10 +20,10 @@ from pilothouse.wiring import open_host
 from tests.support import invariants
 from tests.support.chats import ME, PATIENCE, Chat, open_chat
 from tests.support.databases import PageLimit
+from tests.support.in_process_server import BEARER, TOKEN, serve_host
 from tests.support.servers import Server
 from tests.support.small_disks import mount_small_disk
 from tests.support.waiting import until
-from tests.web.servers import BEARER, TOKEN, serve_host
 
 TEXT = " ".join(f"word{number}" for number in range(4_000))
 STREAM = [[{"text": TEXT, "pieces": 200, "every": 0.01}]]

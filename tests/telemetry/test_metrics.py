@@ -15,8 +15,8 @@ from pilothouse.types import limits
 from pilothouse.web.run import ServerOptions
 from tests.support.chats import ME, Chat, open_chat
 from tests.support.commands import pilothouse_process
+from tests.support.in_process_server import TOKEN, serve_host
 from tests.support.waiting import eventually
-from tests.web.servers import TOKEN, serve_host
 
 METRICS_TOKEN = "0123456789abcdef-for-metrics"
 CALL = [{"call": "think", "arguments": {"thoughts": "a secret thought"}}]

@@ -19,9 +19,9 @@ from typing import Any
 from pilothouse.types.runs import ENDED
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
+from tests.support.in_process_server import BEARER, TOKEN, Reach, serve_host
 from tests.support.source import ROOT
 from tests.support.waiting import eventually
-from tests.web.servers import BEARER, TOKEN, Reach, serve_host
 
 FOLDER = ROOT / "page" / "tests" / "recorded"
 # When everything happened; the page's tests know it as RECORDED_AT.

@@ -9,10 +9,10 @@ from contextlib import closing
 from typing import Any
 
 from tests.browser.spending import PRICES, WINDOW, counted, day
+from tests.support.in_process_server import BEARER
 from tests.support.pictures import a_png
 from tests.support.waiting import eventually
 from tests.web.recording import Json, Recorder, Scene, without_settings
-from tests.web.servers import BEARER
 
 # What an answer cites, as strangers write it.
 HOSTILE: list[Json] = [

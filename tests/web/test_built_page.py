@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from pilothouse.web.built_page import PAGE_FOLDER, load_page
 from pilothouse.web.run import ServerOptions
-from tests.web.servers import run_server
+from tests.support.in_process_server import run_server
 
 SCRIPT = b"export const words = '" + b"again and " * 200 + b"';"
 BROTLI = b"what brotli would make of it"

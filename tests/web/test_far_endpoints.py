@@ -12,9 +12,9 @@ from pilothouse.net.proxies import proxy_for
 from pilothouse.web.guard import CONTENT_POLICY
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
+from tests.support.in_process_server import TOKEN, serve_host
 from tests.support.mcp_gateway import Socket, Streamable
 from tests.support.tiny_http import TinyHttp
-from tests.web.servers import TOKEN, serve_host
 
 NAME = "pilot.example.org"
 

@@ -24,9 +24,9 @@ from pilothouse.web.openapi import document
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import OpenHost, open_host
 from tests.support.chats import ME
+from tests.support.in_process_server import BEARER, TOKEN, Reach, serve_host
 from tests.support.mcp_servers import SCRIPTED
 from tests.support.records import a_conversation, a_posting, an_item
-from tests.web.servers import BEARER, TOKEN, Reach, serve_host
 
 # What is had page by page: the list, and how a request says where it goes on.
 PAGED = {

@@ -13,7 +13,7 @@ import pytest
 from pilothouse.types.items import ItemKind
 from pilothouse.web.openapi import document
 from pilothouse.web.routes import ROUTES
-from tests.web.servers import BEARER, RunningServer
+from tests.support.in_process_server import BEARER, RunningServer
 
 
 def references(node: object) -> Iterator[str]:

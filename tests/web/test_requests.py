@@ -8,7 +8,7 @@ import pytest
 
 from pilothouse.web.built_page import load_page
 from pilothouse.web.run import ServerOptions
-from tests.web.servers import BEARER, RunningServer, run_server
+from tests.support.in_process_server import BEARER, RunningServer, run_server
 
 
 async def test_a_message_is_accepted_with_the_ids_of_its_run_and_item(server: RunningServer) -> None:

@@ -11,9 +11,9 @@ import httpx2
 import psutil
 import pytest
 
+from tests.support.in_process_server import BEARER, RunningServer
 from tests.support.mcp_servers import scripted
 from tests.support.waiting import eventually
-from tests.web.servers import BEARER, RunningServer
 
 KEY = "a-key-of-the-tests"
 

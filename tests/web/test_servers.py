@@ -9,7 +9,7 @@ from pilothouse.types.json import convert
 from pilothouse.types.ports import Part
 from pilothouse.types.records import KeptResult
 from pilothouse.types.servers import ServerInput, ToolTry
-from tests.web.servers import BEARER, RunningServer
+from tests.support.in_process_server import BEARER, RunningServer
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
 

@@ -18,8 +18,8 @@ from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.json import JsonObject
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
+from tests.support.in_process_server import BEARER, PATIENCE, TOKEN, Reach, serve_host
 from tests.support.mcp_servers import scripted
-from tests.web.servers import BEARER, PATIENCE, TOKEN, Reach, serve_host
 
 
 @asynccontextmanager

@@ -14,8 +14,8 @@ from pilothouse.web.guard import HALF
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
 from pilothouse.wiring.shared_door import _add
+from tests.support.in_process_server import BEARER, TOKEN, Reach, serve_host
 from tests.support.replicas import set_master_key
-from tests.web.servers import BEARER, TOKEN, Reach, serve_host
 
 
 @pytest.fixture(autouse=True)

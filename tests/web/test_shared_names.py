@@ -14,8 +14,8 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.wiring import open_host
 from tests.support.chats import Chat
+from tests.support.in_process_server import BEARER, Reach
 from tests.support.replicas import set_master_key, stop_settings_watch
-from tests.web.servers import BEARER, Reach
 from tests.web.test_shared_door import serving
 
 MODEL = {"id": "fresh", "name": "Fresh", "provider": "openai", "model": "m", "baseUrl": "http://127.0.0.1:9/v1"}

@@ -10,8 +10,8 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.web.socket import SIGNED_OUT
+from tests.support.in_process_server import BEARER, PATIENCE, Reach
 from tests.support.replicas import set_master_key
-from tests.web.servers import BEARER, PATIENCE, Reach
 from tests.web.test_shared_door import a_code, serving, session_of
 
 

@@ -23,7 +23,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.web import listening
 from pilothouse.web.listening import listen
 from pilothouse.web.sessions import Access
-from tests.web.servers import BEARER, PATIENCE, RunningServer, run_server
+from tests.support.in_process_server import BEARER, PATIENCE, RunningServer, run_server
 
 
 @contextlib.contextmanager

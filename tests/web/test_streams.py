@@ -11,8 +11,8 @@ import httpx2
 import pytest
 
 from pilothouse.types import limits
+from tests.support.in_process_server import BEARER, PATIENCE, RunningServer
 from tests.support.waiting import AT_ONCE
-from tests.web.servers import BEARER, PATIENCE, RunningServer
 
 
 class Lines:

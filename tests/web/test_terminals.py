@@ -19,9 +19,9 @@ from pilothouse.types import limits
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import OpenHost, open_host
+from tests.support.in_process_server import BEARER, PATIENCE, TOKEN, Reach, serve_host
 from tests.support.processes import all_ended, processes_with
 from tests.support.waiting import eventually
-from tests.web.servers import BEARER, PATIENCE, TOKEN, Reach, serve_host
 
 pytestmark = pytest.mark.slow
 

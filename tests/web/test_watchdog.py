@@ -12,8 +12,8 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.web import watchdog
+from tests.support.in_process_server import run_server
 from tests.support.waiting import eventually, until
-from tests.web.servers import run_server
 
 # A generous timeout: only a hang exceeds it.
 AMPLE = 60.0

@@ -26,9 +26,9 @@ from pilothouse.web.guard import HALF
 from pilothouse.web.routes import ROUTES
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
+from tests.support.in_process_server import BEARER, PATIENCE, TOKEN, Reach, serve_host
 from tests.support.waiting import eventually
 from tests.web.samples import nothing_there, request_for
-from tests.web.servers import BEARER, PATIENCE, TOKEN, Reach, serve_host
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x % 7 FROM n) SELECT count(*) FROM n"
 SCRIPT = {"turns": [[{"text": "Hello from the script, in several pieces.", "pieces": 6, "every": 0.01}]]}

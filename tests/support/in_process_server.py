@@ -1,4 +1,4 @@
-"""Starting the server in a test, and talking to it in ways that clients are too polite for."""
+"""Serves a host in the test's own process, and talks to it in ways that clients are too polite for."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import httpx2
 import pytest
+import pytest_asyncio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
@@ -240,14 +241,14 @@ def write_scripted_model(home: Path) -> None:
     (home / "models.json").write_text(json.dumps(models))
 
 
-@asynccontextmanager
-async def run_server_with_page(folder: Path) -> AsyncIterator[RunningServer]:
-    """Run a server with a tiny built page, a private home, and a secret beside both."""
-    page, home = folder / "page", folder / "home"
+@pytest_asyncio.fixture
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer]:
+    """A server with a tiny built page, a private home, and a secret beside both; a folder's conftest takes it over."""
+    page, home = tmp_path / "page", tmp_path / "home"
     (page / "assets").mkdir(parents=True)
     (page / "index.html").write_text("<!doctype html><title>Pilothouse</title>")
     (page / "assets" / "main-a1B2c3D4.js").write_text("export {};")
-    (folder / "secret.txt").write_text("a secret beside the page")
+    (tmp_path / "secret.txt").write_text("a secret beside the page")
     home.mkdir(mode=0o700)
     async with run_server(home, options=ServerOptions(home=home, token=TOKEN, page=page)) as running:
         yield running
