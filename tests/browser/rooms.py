@@ -125,7 +125,7 @@ def mortal(path: Path, grave: Path) -> Path:
     return path
 
 
-def start_server(studio: Studio, name: str, options: Sequence[str | Path] = (), starter: Path = SCRIPTED) -> Any:
+def start_mcp_server(studio: Studio, name: str, options: Sequence[str | Path] = (), starter: Path = SCRIPTED) -> Any:
     """Add a server through the API, agree to its command, and wait until it is connected."""
     body = {"name": name, "commandLine": command(*options, starter=starter)}
     made = studio.server.post("/api/servers", body, status=201)

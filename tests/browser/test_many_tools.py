@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import BrowserContext, Response, expect
 
 from pilothouse.types import limits
-from tests.browser.rooms import open_rooms, start_server, write_tools
+from tests.browser.rooms import open_rooms, start_mcp_server, write_tools
 from tests.browser.studio import Studio
 from tests.browser.test_ui_load import never_still
 
@@ -35,7 +35,7 @@ async def test_ten_thousand_tools_are_shown_and_searched_without_holding_up_the_
     rooms = await open_rooms(own, browser_context)
     for number in range(SERVERS):
         made = [a_tool(number * EACH + each) for each in range(EACH)]
-        start_server(own, f"Server {number}", ["--tools", write_tools(tmp_path / f"{number}.json", *made)])
+        start_mcp_server(own, f"Server {number}", ["--tools", write_tools(tmp_path / f"{number}.json", *made)])
     answers: list[Response] = []
     rooms.page.on("response", lambda answer: answers.append(answer) if "/api/tools" in answer.url else None)
     async with never_still(rooms.page):

@@ -12,7 +12,7 @@ from playwright.async_api import BrowserContext, Download, expect
 
 from tests.browser.axe import serious_problems
 from tests.browser.kept import KeptTab
-from tests.browser.rooms import ECHO, FAIL, Rooms, start_server, switch, write_tools
+from tests.browser.rooms import ECHO, FAIL, Rooms, start_mcp_server, switch, write_tools
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
 from tests.support.waiting import until
@@ -22,8 +22,8 @@ from tests.support.waiting import until
 async def test_a_tool_is_found_its_schema_copied_and_it_is_tried_by_a_form(
     rooms: Rooms, shared: Studio, tools: Path, profile: BrowserContext
 ) -> None:
-    start_server(shared, "First", ["--tools", tools])
-    start_server(shared, "Second")
+    start_mcp_server(shared, "First", ["--tools", tools])
+    start_mcp_server(shared, "Second")
     await profile.grant_permissions(["clipboard-read", "clipboard-write"])
     await rooms.page.keyboard.press("Alt+t")
     await expect(rooms.page.get_by_role("heading", name="Available tools")).to_be_focused()
@@ -66,7 +66,7 @@ async def test_the_status_page_plots_latencies_and_tells_errors_and_past_states(
     rooms: Rooms, shared: Studio, tools: Path
 ) -> None:
     write_tools(tools, ECHO, FAIL, {"name": "exit", "description": "Ends.", "inputSchema": {"type": "object"}})
-    server = start_server(shared, "Scripted", ["--tools", tools])
+    server = start_mcp_server(shared, "Scripted", ["--tools", tools])
     tried: list[tuple[str, dict[str, Any]]] = [("echo", {"text": "a"}), ("echo", {"text": "b"})]
     for tool, arguments in [*tried, ("fail", {"message": "x"}), ("exit", {"code": 5})]:
         shared.server.post("/api/tools/try", {"serverId": server["id"], "tool": tool, "arguments": arguments})
@@ -99,7 +99,7 @@ async def methods_saved(download: Download) -> list[str]:
 async def test_traffic_is_recorded_when_switched_on_filtered_opened_and_exported(
     rooms: Rooms, shared: Studio, tools: Path
 ) -> None:
-    server = start_server(shared, "Scripted", ["--tools", tools])
+    server = start_mcp_server(shared, "Scripted", ["--tools", tools])
     await rooms.page.get_by_role("tab", name="General").click()
     await switch(rooms.page.get_by_role("switch", name="Record MCP messages"), True)
     await rooms.page.get_by_role("button", name="Open the traffic panel").click()
@@ -160,7 +160,7 @@ async def test_two_hundred_servers_are_listed_and_one_is_found(tmp_path: Path, b
 async def test_every_room_fits_a_phone_in_both_colours(
     rooms: Rooms, shared: Studio, kept_tab: KeptTab, tools: Path
 ) -> None:
-    server = start_server(shared, "Scripted", ["--tools", tools])
+    server = start_mcp_server(shared, "Scripted", ["--tools", tools])
     shared.server.post("/api/tools/try", {"serverId": server["id"], "tool": "echo", "arguments": {"text": "a"}})
     for path in ("/settings/mcp", "/tools", "/status", "/traffic"):
         page = await kept_tab.at(shared, path)

@@ -13,7 +13,7 @@ from playwright.async_api import BrowserContext, Page, expect
 from tests.browser.approving import add_server, wait_until_connected
 from tests.browser.console import Console
 from tests.browser.kept import KeptTab
-from tests.browser.rooms import Rooms, mortal, start_server
+from tests.browser.rooms import Rooms, mortal, start_mcp_server
 from tests.browser.studio import Chat, Studio
 
 # Three restarts with the waits between them.
@@ -91,9 +91,8 @@ async def test_a_server_that_dies_is_told_at_the_edge_of_the_page_and_tried_agai
     rooms: Rooms, shared: Studio, kept_tab: KeptTab, tools: Path, tmp_path: Path
 ) -> None:
     grave = tmp_path / "grave"
-    pid = start_server(shared, "Mortal", ["--tools", tools], starter=mortal(tmp_path / "mortal.py", grave))["process"][
-        "pid"
-    ]
+    starter = mortal(tmp_path / "mortal.py", grave)
+    pid = start_mcp_server(shared, "Mortal", ["--tools", tools], starter=starter)["process"]["pid"]
     await rooms.connected("Mortal", 2)
     # Where the servers are not listed: there their rows say it.
     await kept_tab.at(shared)

@@ -92,12 +92,12 @@ def everything_over(wire: Literal["streamable", "sse"]) -> Iterator[str]:
     """The first of them as a server of its own; yields its address."""
     transport, path = {"streamable": ("streamableHttp", "/mcp"), "sse": ("sse", "/sse")}[wire]
     port = free_port()
-    with start_server([*everything()[:-1], transport], port):
+    with start_program_on_port([*everything()[:-1], transport], port):
         yield f"http://127.0.0.1:{port}{path}"
 
 
 @contextmanager
-def start_server(command: list[str], port: int) -> Iterator[None]:
+def start_program_on_port(command: list[str], port: int) -> Iterator[None]:
     """Start a program and wait until it listens on a port; it is ended with the block."""
     quiet = subprocess.DEVNULL
     process = subprocess.Popen(command, env={**os.environ, "PORT": str(port)}, stdout=quiet, stderr=quiet)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from tests.support.ports import free_port
-from tests.support.real_servers import python_program, start_server
+from tests.support.real_servers import python_program, start_program_on_port
 
 _FOLDER = Path(__file__).parent
 
@@ -17,5 +17,6 @@ _FOLDER = Path(__file__).parent
 def start_sign_in_server(kind: Literal["sdk", "fastmcp"], *arguments: str) -> Iterator[str]:
     """Start a server that lets in who signed in; yields its origin."""
     port = free_port()
-    with start_server(python_program("python", str(_FOLDER / f"{kind}_sign_in.py"), str(port), *arguments), port):
+    command = python_program("python", str(_FOLDER / f"{kind}_sign_in.py"), str(port), *arguments)
+    with start_program_on_port(command, port):
         yield f"http://127.0.0.1:{port}"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.ports import free_port
-from tests.support.real_servers import start_server
+from tests.support.real_servers import start_program_on_port
 
 _FOLDER = Path(__file__).parent
 PRYING = _FOLDER / "prying.py"
@@ -19,5 +19,5 @@ REFERENCE = str(_FOLDER / "reference.py")
 def reference_over_http(*allowed_hosts: str) -> Iterator[int]:
     """Start the server made with the official SDK at /mcp, which answers to these names only; yields its port."""
     port = free_port()
-    with start_server([sys.executable, REFERENCE, str(port), *allowed_hosts], port):
+    with start_program_on_port([sys.executable, REFERENCE, str(port), *allowed_hosts], port):
         yield port
