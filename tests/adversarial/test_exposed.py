@@ -26,7 +26,7 @@ from pilothouse.types.origins import host_shown
 from pilothouse.web.listening import listen
 from pilothouse.web.tls import read_tls
 from tests.support.certificates import SelfSigned
-from tests.support.commands import RunningCommand
+from tests.support.commands import serve_command
 from tests.support.in_process_server import BEARER, RunningServer, run_server
 
 
@@ -128,7 +128,7 @@ def test_serving_the_network_in_the_clear_is_said_and_serving_this_machine_says_
     }
     for number, (options, warned) in enumerate(cases.items()):
         home = tmp_path / f"home-{number}"
-        with RunningCommand(home, "serve", "--no-browser", "--port", "0", *options) as started:
+        with serve_command(home, *options) as started:
             assert started.line().startswith("Pilothouse is at http")
             assert (PLAIN_HTTP in started.stop().err) is warned
 

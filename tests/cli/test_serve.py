@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Script
-from tests.support.commands import RunningCommand, pilothouse, server
+from tests.support.commands import RunningCommand, pilothouse, serve_command, server
 from tests.support.waiting import until
 
 # Most of these start a process.
@@ -28,7 +28,7 @@ ALSO = pytest.mark.slow
     "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=ALSO), pytest.param(signal.SIGHUP, marks=ALSO)]
 )
 def test_the_server_prints_one_line_and_stops_well_on_a_signal(home: Path, number: int) -> None:
-    with RunningCommand(home, "serve", "--no-browser", "--port", "0") as started:
+    with serve_command(home) as started:
         assert LINE.fullmatch(started.line())
         assert stat.S_IMODE((home / "server.json").stat().st_mode) == 0o600
         done = started.stop(number)
@@ -104,7 +104,7 @@ def test_a_run_beside_a_server_is_cancelled_in_the_server(home: Path, script: Sc
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=ALSO)])
 def test_a_run_goes_on_when_its_server_ends(home: Path, script: Script, number: int) -> None:
     model = script("- [{text: 'Slow. '}, {wait: 60}]")
-    with RunningCommand(home, "serve", "--no-browser", "--port", "0") as serving:
+    with serve_command(home) as serving:
         serving.line()
         with RunningCommand(home, "run", "hi", "--model", model, "--json") as started:
             while "Slow." not in started.line():
@@ -121,7 +121,7 @@ def test_a_run_goes_on_when_its_server_ends(home: Path, script: Script, number: 
 def test_a_run_does_not_go_on_by_itself_where_a_person_wants_to_be_asked(home: Path, script: Script) -> None:
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.json").write_text('{"resume_after_restart": "ask"}')
-    with RunningCommand(home, "serve", "--no-browser", "--port", "0") as serving:
+    with serve_command(home) as serving:
         serving.line()
         with RunningCommand(
             home, "run", "hi", "--json", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")
@@ -138,7 +138,7 @@ def test_a_run_does_not_go_on_by_itself_where_a_person_wants_to_be_asked(home: P
 
 
 def test_a_run_can_be_left_while_its_server_is_away(home: Path, script: Script) -> None:
-    with RunningCommand(home, "serve", "--no-browser", "--port", "0") as serving:
+    with serve_command(home) as serving:
         serving.line()
         with RunningCommand(
             home, "run", "hi", "--json", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")

@@ -104,10 +104,15 @@ class RunningCommand:
         self.process.communicate()
 
 
+def serve_command(home: Path, *arguments: str, **more: str) -> RunningCommand:
+    """`pilothouse serve` at a free port, for a test that looks at how it starts or ends."""
+    return RunningCommand(home, "serve", "--no-browser", "--port", "0", *arguments, **more)
+
+
 @contextlib.contextmanager
 def server(home: Path, *arguments: str, **more: str) -> Iterator[str]:
     """Run a server for as long as the block lasts, and give the line it printed."""
-    with RunningCommand(home, "serve", "--no-browser", "--port", "0", *arguments, **more) as started:
+    with serve_command(home, *arguments, **more) as started:
         yield started.line()
         outcome = started.stop()
         assert outcome.code == 0, outcome.err
