@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from pilothouse.types.access import Access
@@ -10,6 +9,7 @@ from pilothouse.types.authority import Mode, Pattern, Seen
 from pilothouse.types.ports import PermitNeeded
 from tests.support.authorizers import (
     FILES,
+    FILES_READ,
     ROOT,
     SERVER,
     TERMINAL,
@@ -17,20 +17,13 @@ from tests.support.authorizers import (
     a_rule,
     an_authorizer,
     command_access,
+    covered,
     decide,
     file_access,
     server_access,
     verdict,
 )
 from tests.support.tools import ToolOf
-
-READ = Seen(frozenset({"files"}))
-
-
-def covered(access: Access) -> Access:
-    """A command that undo covers, too."""
-    assert access.command is not None
-    return msgspec.structs.replace(access, command=msgspec.structs.replace(access.command, covered=True))
 
 
 @pytest.mark.parametrize(
@@ -49,8 +42,8 @@ def covered(access: Access) -> Access:
         (TERMINAL, covered(command_access("make")), Seen(), ["terminal_operations.run_command"], ["sandboxed"]),
         (TERMINAL, command_access("make", network=True), Seen(), ["terminal_operations.run_command", "net:*"], []),
         (SERVER, server_access(), Seen(), ["files.read"], ["sandboxed"]),
-        (SERVER, server_access("api.example.com"), READ, ["net:api.example.com"], []),
-        (SERVER, server_access("My files"), READ, ["files.read"], []),
+        (SERVER, server_access("api.example.com"), FILES_READ, ["net:api.example.com"], []),
+        (SERVER, server_access("My files"), FILES_READ, ["files.read"], []),
         # What always asks is spared by nothing that is said beforehand; what the sandbox holds, by its mode.
         (FILES, file_access(f"{ROOT}/.git/hooks/pre-commit"), Seen(), [], []),
         (TERMINAL, command_access("rm -rf build"), Seen(), [], []),

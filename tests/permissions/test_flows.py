@@ -12,6 +12,7 @@ from pilothouse.types.authority import Mode, Pattern, Seen
 from pilothouse.types.json import JsonObject, convert
 from pilothouse.types.ports import PermitNeeded
 from tests.support.authorizers import (
+    FILES_READ,
     ROOT,
     SERVER,
     TERMINAL,
@@ -27,7 +28,6 @@ from tests.support.authorizers import (
 )
 from tests.support.tools import ToolOf
 
-READ = Seen(frozenset({"files"}))
 HEARD = Seen(frozenset({"files", "server:Web"}))
 NOTHING_ALONG = Pattern(tool="files.read", sources=())
 
@@ -56,12 +56,12 @@ async def test_private_data_on_its_way_out_is_asked_about_with_where_from_and_wh
 
 @pytest.mark.case("EXFIL-01")
 async def test_what_is_allowed_for_a_pair_is_allowed_for_that_pair_only() -> None:
-    found = await decide(server_access(), tool=SERVER, seen=READ)
+    found = await decide(server_access(), tool=SERVER, seen=FILES_READ)
     assert isinstance(found, PermitNeeded)
     pair = convert(found.data["proposal"], Pattern)
     assert pair.sources == ("files",)
     by = an_authorizer(a_grant(pair))
-    assert verdict(await decide(server_access(), by=by, tool=SERVER, seen=READ))[:2] == ("allow", "grant")
+    assert verdict(await decide(server_access(), by=by, tool=SERVER, seen=FILES_READ))[:2] == ("allow", "grant")
     # What a command printed is of this machine, too; what another server told is not.
     assert verdict(await decide(server_access(), by=by, tool=SERVER, seen=Seen(frozenset({"terminal"}))))[0] == "allow"
     assert verdict(await decide(server_access(), by=by, tool=SERVER, seen=HEARD))[2] == "leaving"
@@ -168,7 +168,7 @@ async def test_numbers_that_could_spell_a_key_are_asked_about_in_one_call_or_in_
         decided = await decide(server_access(), by=by, tool=TELLING, seen=seen, arguments=numbers)
         return verdict(decided)[2], decided.decision.bits
 
-    dense = await decide(server_access(), tool=TELLING, seen=READ, arguments=dict.fromkeys("abcdefgh", 987654321))
+    dense = await decide(server_access(), tool=TELLING, seen=FILES_READ, arguments=dict.fromkeys("abcdefgh", 987654321))
     assert "Numbers and choices have added up that could spell it." in dense.decision.why
     assert (await found(0, **dict.fromkeys("abcdefgh", 987654321)))[0] == "leaving"
     rule, bits = await found(0, a=12, b=345678)
@@ -183,7 +183,7 @@ async def test_which_of_many_fields_values_tools_or_words_is_chosen_tells_someth
 
     async def bits(tool: ToolOf, arguments: JsonObject, typed: str = "", tools: tuple[ToolOf, ...] = ()) -> int:
         around = {"typed": (typed,), "tools": tools}
-        found = await decide(server_access(), "ask", by=by, tool=tool, seen=READ, arguments=arguments, **around)
+        found = await decide(server_access(), "ask", by=by, tool=tool, seen=FILES_READ, arguments=arguments, **around)
         return found.decision.bits if verdict(found)[0] == "allow" else limits.BITS_UNASKED
 
     def wide(**schema: object) -> ToolOf:
@@ -209,7 +209,9 @@ async def test_what_spells_without_being_seen_is_counted_too() -> None:
 
     async def bits(schema: JsonObject, arguments: JsonObject, typed: str = "") -> int:
         tool = ToolOf("files__read", server="Files", effects=SERVER.effects, schema={"type": "object", **schema})
-        found = await decide(server_access(), "ask", by=by, tool=tool, seen=READ, arguments=arguments, typed=(typed,))
+        found = await decide(
+            server_access(), "ask", by=by, tool=tool, seen=FILES_READ, arguments=arguments, typed=(typed,)
+        )
         return found.decision.bits if verdict(found)[0] == "allow" else limits.BITS_UNASKED
 
     names = [*"abcdefgh"]
@@ -275,7 +277,7 @@ async def test_what_stays_on_the_machine_is_no_way_out() -> None:
 
 
 @pytest.mark.case("EXFIL-02")
-@pytest.mark.parametrize("seen", [Seen(), READ])
+@pytest.mark.parametrize("seen", [Seen(), FILES_READ])
 async def test_a_command_with_the_network_can_take_the_folder_along_also_as_the_first_call(seen: Seen) -> None:
     by = an_authorizer(a_grant(Pattern(tool="terminal_operations.run_command", command=("make",), sources=())))
     networked = command_access("make", network=True)
@@ -292,7 +294,7 @@ async def test_always_is_offered_for_a_pair_or_for_the_very_command() -> None:
         (server_access(), SERVER, "Always from your files to Files"),
         (command_access("make", network=True), TERMINAL, "Always for this pattern"),
     ):
-        found = await decide(use, tool=tool, seen=READ)
+        found = await decide(use, tool=tool, seen=FILES_READ)
         assert isinstance(found, PermitNeeded)
         assert {choice["id"]: choice["label"] for choice in found.data["choices"]}["always"] == label
 

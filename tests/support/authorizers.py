@@ -16,7 +16,7 @@ from pilothouse.permissions.grants import PersonPermissions
 from pilothouse.permissions.policy import Policy, RuleSet
 from pilothouse.permissions.protected import Protected
 from pilothouse.types.access import Access, CommandUse, Effect, PathUse
-from pilothouse.types.authority import Grant, Mode, Pattern, Rule, Verdict
+from pilothouse.types.authority import Grant, Mode, Pattern, Rule, Seen, Verdict
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import FileProblem
 from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused, Tool
@@ -103,6 +103,8 @@ FILES = ToolOf("file_operations", effects=frozenset({"reads", "writes"}))
 TERMINAL = ToolOf("terminal_operations", effects=frozenset({"runs"}))
 SERVER = ToolOf("files__read", server="Files", effects=frozenset({"reads", "writes", "runs", "sends"}))
 ROOT = "/srv/project"
+# What was read before the call: files of the person.
+FILES_READ = Seen(frozenset({"files"}))
 Decided = Permit | PermitNeeded | PermitRefused
 
 
@@ -120,6 +122,13 @@ def command_access(text: str, *, network: bool = False) -> Access:
         destination="anywhere" if network else "",
         payload_bytes=len(text) if network else 0,
     )
+
+
+def covered(access: Access, **more: object) -> Access:
+    """The same command, where undo covers what it changes."""
+    assert access.command is not None
+    command: CommandUse = msgspec.structs.replace(access.command, **{"covered": True, **more})
+    return msgspec.structs.replace(access, command=command)
 
 
 def server_access(server: str = "Files", payload: int = 10) -> Access:

@@ -14,7 +14,7 @@ from pilothouse.types.json import convert
 from pilothouse.types.ports import PermitNeeded, Tool
 from pilothouse.types.servers import ConsentGiven, ServerPatch
 from tests.mcp.conftest import Scripted
-from tests.support.authorizers import a_grant, an_authorizer, decide, verdict
+from tests.support.authorizers import FILES_READ, a_grant, an_authorizer, decide, verdict
 from tests.support.mcp_hosting import McpHost, context
 
 
@@ -75,7 +75,7 @@ async def test_a_server_as_another_command_or_with_other_variables_is_another_on
     view = await hosted.add(scripted())
     held = (await hosted.tools_when_known("scripted.echo"))["scripted.echo"]
     was = await touched(held)
-    asked = await decide(was, tool=held, seen=Seen(frozenset({"files"})))
+    asked = await decide(was, tool=held, seen=FILES_READ)
     assert isinstance(asked, PermitNeeded)
     exact = convert(asked.data["proposal"], Pattern)
     whole = Pattern(tool="scripted.*", definition=hosted.admin.names()["scripted"].key)
@@ -85,8 +85,8 @@ async def test_a_server_as_another_command_or_with_other_variables_is_another_on
     other = (await hosted.tools_when_known("scripted.echo"))["scripted.echo"]
     for pattern in (exact, whole):
         by = an_authorizer(a_grant(pattern))
-        assert verdict(await decide(was, by=by, tool=held, seen=Seen(frozenset({"files"}))))[0] == "allow"
-        assert verdict(await decide(was, by=by, tool=other, seen=Seen(frozenset({"files"}))))[2] == "leaving"
+        assert verdict(await decide(was, by=by, tool=held, seen=FILES_READ))[0] == "allow"
+        assert verdict(await decide(was, by=by, tool=other, seen=FILES_READ))[2] == "leaving"
     told = Seen(frozenset({was.source}))
     found = await decide(await touched(other), "auto_approve", tool=other, seen=told)
     assert found.decision.why == "It can take what was read from the server Scripted to Scripted."
