@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
@@ -19,19 +17,8 @@ from pilothouse.types.address import CHALLENGE, PROOF, ServerAddress
 from pilothouse.types.errors import PilothouseError
 from pilothouse.web.failed_sign_ins import FailedSignIns
 from pilothouse.web.guard import HALF, START
-from pilothouse.web.listening import listen
-from pilothouse.web.run import ServerOptions
-from pilothouse.wiring import open_host
 from tests.adversarial.browser_key import BrowserKey
-from tests.support.in_process_server import BEARER, TOKEN, Reach, RunningServer, serve_host
-
-
-@asynccontextmanager
-async def core(home: Path, port: int = 0) -> AsyncIterator[Reach]:
-    """Serve a data folder from a process of its own, as far as sessions know."""
-    options = ServerOptions(home=home, token=TOKEN)
-    async with open_host(home, role="server") as host, serve_host(host.api, options, listen(port=port)) as server:
-        yield server
+from tests.support.in_process_server import BEARER, Reach, RunningServer, serve_folder
 
 
 async def signed_in(server: Reach, key: BrowserKey) -> str:
@@ -89,14 +76,14 @@ async def test_what_a_browser_sends_is_worth_nothing_after_a_restart_and_the_bro
     tmp_path: Path,
 ) -> None:
     key, home = BrowserKey(), tmp_path / "home"
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         port = server.listener.port
         cookie = await signed_in(server, key)
         taken = key.half(await start_of(server))
         assert await status(server, cookie, taken) == 200
     # The port is free now; whoever takes it chooses what the open page signs.
     chosen = key.half("what-a-squatter-chose")
-    async with core(home, port) as server:
+    async with serve_folder(home, port) as (_, server):
         assert await status(server, cookie, taken) == 401
         assert await status(server, cookie, chosen) == 401
         start = await start_of(server)
@@ -110,9 +97,9 @@ async def test_what_a_browser_sends_is_worth_nothing_after_a_restart_and_the_bro
 @pytest.mark.case("WEB-15")
 async def test_a_squatter_cannot_pass_a_session_on_to_the_server_on_another_port(tmp_path: Path) -> None:
     key, home = BrowserKey(), tmp_path / "home"
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         cookie, before = await signed_in(server, key), server.listener.port
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         assert server.listener.port != before
         renamed = f"{server.cookie_name}={cookie.partition('=')[2]}"
         assert await status(server, renamed, key.half(await start_of(server))) == 401
@@ -121,11 +108,11 @@ async def test_a_squatter_cannot_pass_a_session_on_to_the_server_on_another_port
 @pytest.mark.case("WEB-15")
 async def test_a_browser_without_keys_signs_in_again_after_a_restart(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         browser = await server.sign_in()
         assert await status(server, browser["cookie"], browser[HALF]) == 200
         port = server.listener.port
-    async with core(home, port) as server:
+    async with serve_folder(home, port) as (_, server):
         secret = browser[HALF].partition(".")[2]
         for half in (browser[HALF], f"{await start_of(server)}.{secret}", secret):
             assert await status(server, browser["cookie"], half) == 401

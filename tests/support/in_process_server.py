@@ -221,6 +221,15 @@ async def serve_host(
 
 
 @asynccontextmanager
+async def serve_folder(home: Path, port: int = 0) -> AsyncIterator[tuple[OpenHost, Reach]]:
+    """Open a host on a data folder and serve it, as `pilothouse serve` does; yields both."""
+    async with open_host(home, role="server") as host:
+        options = ServerOptions(home=host.home.path, token=TOKEN)
+        async with serve_host(host.api, options, listen(port=port)) as server:
+            yield host, server
+
+
+@asynccontextmanager
 async def run_server(
     home: Path, *, options: ServerOptions | None = None, listener: Listener | None = None
 ) -> AsyncIterator[RunningServer]:

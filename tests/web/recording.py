@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pilothouse.types.runs import ENDED
-from pilothouse.web.run import ServerOptions
-from pilothouse.wiring import open_host
-from tests.support.in_process_server import BEARER, TOKEN, Reach, serve_host
+from tests.support.in_process_server import BEARER, Reach, serve_folder
 from tests.support.source import ROOT
 from tests.support.waiting import eventually
 
@@ -143,10 +141,7 @@ async def recorder(folder: Path, models: Json) -> AsyncIterator[Recorder]:
     }
     every = {"script": {"name": "Script", **model}, **{name: {**model, **fields} for name, fields in models.items()}}
     (home / "models.json").write_text(json.dumps({"defaultModelId": "script", "models": every}), encoding="utf-8")
-    async with (
-        open_host(home, role="server") as host,
-        serve_host(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
-    ):
+    async with serve_folder(home) as (_, server):
         made = Recorder(server, folder)
         made.let("Hello", "Hello.")
         yield made

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,9 @@ from pilothouse.types.ids import new_id
 from pilothouse.types.paging import Page, window
 from pilothouse.types.servers import ConsentGiven, ServerInput
 from pilothouse.web.openapi import document
-from pilothouse.web.run import ServerOptions
-from pilothouse.wiring import OpenHost, open_host
+from pilothouse.wiring import OpenHost
 from tests.support.chats import ME
-from tests.support.in_process_server import BEARER, TOKEN, Reach, serve_host
+from tests.support.in_process_server import BEARER, Reach, serve_folder
 from tests.support.mcp_servers import SCRIPTED
 from tests.support.records import a_conversation, a_posting, an_item
 
@@ -172,16 +170,6 @@ def test_a_list_that_changes_between_two_pages_gives_nothing_twice_and_leaves_no
     assert window(keys, Page(4, "10~k9")) == (10, 10, None)
 
 
-@asynccontextmanager
-async def core(home: Path) -> AsyncIterator[tuple[OpenHost, Reach]]:
-    """Serve the real core on a data folder."""
-    async with (
-        open_host(home, role="server") as host,
-        serve_host(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
-    ):
-        yield host, server
-
-
 async def pages(server: Reach, path: str, name: str, limit: int | None = None) -> list[list[Any]]:
     """Return a list as it is had page by page."""
     found: list[list[Any]] = []
@@ -209,7 +197,7 @@ async def add_server(host: OpenHost, folder: Path, name: str, count: int) -> str
 
 
 async def test_the_tools_of_all_servers_come_in_pages_each_once(home: Path, tmp_path: Path) -> None:
-    async with core(home) as (host, server):
+    async with serve_folder(home) as (host, server):
         one, two = [await add_server(host, tmp_path, name, count) for name, count in (("one", 700), ("two", 5))]
         whole = await pages(server, "/api/tools", "tools")
         assert [len(page) for page in whole] == [limits.PAGE_ITEMS, 205]
@@ -227,7 +215,7 @@ async def test_permissions_questions_changes_and_checks_come_in_pages_each_once(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "AUDIT_CONVERSATIONS", 2)
-    async with core(home) as (host, server):
+    async with serve_folder(home) as (host, server):
         records: Any = host.api._records
         waiting, run = [], ""
         for number in range(5):
@@ -275,6 +263,6 @@ def change(conversation_id: str, run_id: str, number: int) -> KeptChange:
 
 
 async def test_the_library_and_commands_have_all_of_a_list(home: Path, tmp_path: Path) -> None:
-    async with core(home) as (host, _server):
+    async with serve_folder(home) as (host, _server):
         await add_server(host, tmp_path, "many", 1_100)
         assert len({tool.name for tool in await Servers(host.api).tools("many")}) == 1_100

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +14,8 @@ from pilothouse.host.service import HostService
 from pilothouse.types.api import Answer
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.json import JsonObject
-from pilothouse.web.run import ServerOptions
-from pilothouse.wiring import open_host
-from tests.support.in_process_server import BEARER, PATIENCE, TOKEN, Reach, serve_host
+from tests.support.in_process_server import BEARER, PATIENCE, Reach, serve_folder
 from tests.support.mcp_servers import scripted
-
-
-@asynccontextmanager
-async def core(home: Path) -> AsyncIterator[tuple[HostService, Reach]]:
-    """Serve the real core on a data folder."""
-    async with (
-        open_host(home, role="server") as host,
-        serve_host(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
-    ):
-        yield host.api, server
 
 
 async def ask(server: Reach, method: str, path: str, body: object = None, *, status: int = 200) -> Any:
@@ -80,7 +66,7 @@ async def path_beside_echo(server: Reach) -> str:
 @pytest.mark.case("NAM-09")
 @pytest.mark.slow
 async def test_a_selection_of_what_does_not_exist_is_refused_before_anything_is_kept(home: Path) -> None:
-    async with core(home) as (_, server):
+    async with serve_folder(home) as (_, server):
         path = await path_beside_echo(server)
         wrong = [[{"name": "nope"}], [{"name": "echo", "tools": ["nope"]}], [{"name": "echo"}, {"name": ""}]]
         for servers in wrong:
@@ -102,7 +88,7 @@ async def test_a_selection_of_what_does_not_exist_is_refused_before_anything_is_
 @pytest.mark.case("NAM-06")
 @pytest.mark.slow
 async def test_a_selection_has_two_names_that_must_not_disagree(home: Path) -> None:
-    async with core(home) as (_, server):
+    async with serve_folder(home) as (_, server):
         path = await path_beside_echo(server)
         echo: JsonObject = {"servers": [{"name": "echo"}]}
         none: JsonObject = {"servers": []}
@@ -129,7 +115,7 @@ async def test_a_selection_has_two_names_that_must_not_disagree(home: Path) -> N
 async def test_a_conversation_uses_what_is_chosen_for_it_and_a_message_what_it_chooses_itself(
     home: Path, tmp_path: Path
 ) -> None:
-    async with core(home) as (api, server):
+    async with serve_folder(home) as (host, server):
         await add(server)
         script = tmp_path / "script.json"
         script.write_text(json.dumps([[{"call": "echo__echo", "arguments": {"text": "hi"}}], ["Done."]]))
@@ -142,9 +128,9 @@ async def test_a_conversation_uses_what_is_chosen_for_it_and_a_message_what_it_c
             body = {"text": "Go.", "modelId": f"scripted:{script}", "selection": wanted, "allow": ["echo.*"]}
             sent = await ask(server, "POST", f"/api/conversations/{made['id']}/messages", body, status=202)
             async with asyncio.timeout(PATIENCE):
-                async for _ in Following(api, await api.runs.get(LOCAL_OWNER, sent["runId"]), 0).events():
+                async for _ in Following(host.api, await host.api.runs.get(LOCAL_OWNER, sent["runId"]), 0).events():
                     pass
-            items = (await api.conversations.items(LOCAL_OWNER, made["id"], before=None, limit=50)).items
+            items = (await host.api.conversations.items(LOCAL_OWNER, made["id"], before=None, limit=50)).items
             call = next(item for item in items if item.kind == "tool_call")
             assert (call.status, call.text == "hi") == ("completed" if works else "failed", works), call.raw
 
@@ -152,8 +138,8 @@ async def test_a_conversation_uses_what_is_chosen_for_it_and_a_message_what_it_c
 @pytest.mark.case("SPAWN-07")
 @pytest.mark.slow
 async def test_only_the_owner_of_the_machine_defines_and_starts_commands(home: Path) -> None:
-    async with core(home) as (api, server):
-        stranger = await server.stranger(api.sessions)
+    async with serve_folder(home) as (host, server):
+        stranger = await server.stranger(host.api.sessions)
 
         async def tried(method: str, path: str, body: object) -> int:
             return (await server.http.request(method, path, json=body, headers=stranger)).status_code
@@ -172,7 +158,7 @@ async def test_only_the_owner_of_the_machine_defines_and_starts_commands(home: P
 
 @pytest.mark.slow
 async def test_every_page_is_told_of_a_change_and_a_new_one_has_it_from_the_start(home: Path) -> None:
-    async with core(home) as (_, server), server.socket() as socket, asyncio.timeout(PATIENCE):
+    async with serve_folder(home) as (_, server), server.socket() as socket, asyncio.timeout(PATIENCE):
         server_id = await add(server)
         states: list[str] = []
         while "connected" not in states:
@@ -191,7 +177,7 @@ async def test_every_page_is_told_of_a_change_and_a_new_one_has_it_from_the_star
 @pytest.mark.case("CON-06")
 @pytest.mark.slow
 async def test_testing_a_server_connects_it_and_gives_its_tools_or_the_reason(home: Path) -> None:
-    async with core(home) as (_, server):
+    async with serve_folder(home) as (_, server):
         server_id = await add(server)
         well = await ask(server, "POST", f"/api/servers/{server_id}/test")
         offered = len((await ask(server, "GET", f"/api/servers/{server_id}/tools"))["tools"])
@@ -206,9 +192,9 @@ async def test_testing_a_server_connects_it_and_gives_its_tools_or_the_reason(ho
 @pytest.mark.case("UI-07")
 @pytest.mark.slow
 async def test_a_result_and_its_picture_are_fetched_by_their_owner_only(home: Path, tmp_path: Path) -> None:
-    async with core(home) as (api, server):
+    async with serve_folder(home) as (host, server):
         await add(server)
-        call = await run_call(api, server, tmp_path, {"call": "echo__image", "arguments": {}})
+        call = await run_call(host.api, server, tmp_path, {"call": "echo__image", "arguments": {}})
         assert call["status"] == "completed"
         result = await ask(server, "GET", f"/api/calls/{call['id']}/result")
         image = next(part for part in result["parts"] if part["kind"] == "image")
@@ -218,13 +204,13 @@ async def test_a_result_and_its_picture_are_fetched_by_their_owner_only(home: Pa
         assert answer.content.startswith(b"\x89PNG")
         assert len(answer.content) == image["bytes"]
         assert (await server.http.get(f"/api/items/{call['id']}/parts/99", headers=BEARER)).status_code == 404
-        stranger = await server.stranger(api.sessions)
+        stranger = await server.stranger(host.api.sessions)
         assert (await server.http.get(path, headers=stranger)).status_code == 404
 
 
 @pytest.mark.slow
 async def test_messages_are_recorded_while_the_person_wants_it(home: Path) -> None:
-    async with core(home) as (_, server):
+    async with serve_folder(home) as (_, server):
         server_id = await add(server)
         assert not (await ask(server, "GET", "/api/traffic"))["recording"]
         assert (await ask(server, "PUT", "/api/traffic", {"recording": True}))["recording"]

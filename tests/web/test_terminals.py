@@ -17,9 +17,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from pilothouse.types import limits
 from pilothouse.types.host import LOCAL_OWNER
-from pilothouse.web.run import ServerOptions
-from pilothouse.wiring import OpenHost, open_host
-from tests.support.in_process_server import BEARER, PATIENCE, TOKEN, Reach, serve_host
+from pilothouse.wiring import OpenHost
+from tests.support.in_process_server import BEARER, PATIENCE, Reach, serve_folder
 from tests.support.processes import all_ended, processes_with
 from tests.support.waiting import eventually
 
@@ -88,10 +87,7 @@ class Bench:
 
 @asynccontextmanager
 async def at_bench(home: Path, folder: Path) -> AsyncIterator[Bench]:
-    async with (
-        open_host(home, role="server") as host,
-        serve_host(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
-    ):
+    async with serve_folder(home) as (host, server):
         body = {"settings": {"workingDirectory": str(folder)}}
         made = (await server.http.post("/api/conversations", json=body, headers=BEARER)).json()
         yield Bench(host, server, made["id"], folder)
@@ -282,10 +278,7 @@ async def test_after_a_restart_the_terminal_is_shown_as_it_was(home: Path, tmp_p
         await window.sees(b"yesterday")
         before = first
     assert all_ended("90499101")
-    async with (
-        open_host(home, role="server") as host,
-        serve_host(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
-    ):
+    async with serve_folder(home) as (host, server):
         again = Bench(host, server, before.conversation, folder)
         (session,) = (await server.http.get(again.path, headers=BEARER)).json()["sessions"]
         assert (session["running"], session["workingDirectory"]) == (False, str(folder))

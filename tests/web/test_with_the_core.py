@@ -7,8 +7,7 @@ import gzip
 import json
 import os
 import threading
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,22 +25,12 @@ from pilothouse.web.guard import HALF
 from pilothouse.web.routes import ROUTES
 from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
-from tests.support.in_process_server import BEARER, PATIENCE, TOKEN, Reach, serve_host
+from tests.support.in_process_server import BEARER, PATIENCE, TOKEN, Reach, serve_folder, serve_host
 from tests.support.waiting import eventually
 from tests.web.samples import nothing_there, request_for
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x % 7 FROM n) SELECT count(*) FROM n"
 SCRIPT = {"turns": [[{"text": "Hello from the script, in several pieces.", "pieces": 6, "every": 0.01}]]}
-
-
-@asynccontextmanager
-async def core(home: Path) -> AsyncIterator[Reach]:
-    """Serve the real core on a data folder."""
-    async with (
-        open_host(home, role="server") as host,
-        serve_host(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
-    ):
-        yield server
 
 
 async def ask(server: Reach, conversation: str, script: Path) -> str:
@@ -90,7 +79,7 @@ def script(tmp_path: Path) -> Path:
 @pytest.mark.case("F-39")
 @pytest.mark.slow
 async def test_an_answer_streams_and_a_reload_finds_the_same_one(home: Path, script: Path) -> None:
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         conversation = await server.new_conversation()
         run = await ask(server, conversation, script)
         events = await read_run(server, conversation, run)
@@ -107,7 +96,7 @@ async def test_an_answer_streams_and_a_reload_finds_the_same_one(home: Path, scr
 
 
 async def test_the_page_is_served_what_can_be_chosen_and_how_each_setting_is_shown(home: Path) -> None:
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         state = (await server.http.get("/api/state", headers=BEARER)).json()
     providers = {row["id"]: row for row in state["providers"]}
     assert list(providers) == [row.id for row in ROWS]
@@ -120,7 +109,7 @@ async def test_the_page_is_served_what_can_be_chosen_and_how_each_setting_is_sho
 
 @pytest.mark.slow
 async def test_nothing_that_opens_a_session_is_in_the_data_folder(home: Path) -> None:
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         browser = await server.sign_in()
         cookie, half = browser["cookie"].partition("=")[2], browser[HALF].partition(".")[2]
         assert not await asyncio.to_thread(files_with, home, cookie)
@@ -155,7 +144,7 @@ async def test_a_model_that_is_not_there_is_refused_for_a_conversation_and_a_gon
     home: Path, script: Path
 ) -> None:
     _write_models(home, script, "here", "going")
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         refused = await server.http.post("/api/conversations", json={"settings": {"modelId": "nobody"}}, headers=BEARER)
         problem = {"code": "unknown_model", "message": "There is no model “nobody”.", "fix": "There are: here, going."}
         assert (refused.status_code, refused.json()) == (400, problem)
@@ -181,7 +170,7 @@ def _write_models(home: Path, script: Path, *ids: str) -> None:
 
 @pytest.mark.slow
 async def test_the_socket_carries_a_run_from_its_first_event_to_its_last(home: Path, script: Path) -> None:
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         conversation = await server.new_conversation()
         async with server.socket() as socket, asyncio.timeout(PATIENCE):
             await socket.send(json.dumps({"op": "subscribe", "conversationId": conversation, "after": 0}))
@@ -199,7 +188,7 @@ async def test_the_socket_carries_a_run_from_its_first_event_to_its_last(home: P
 
 @pytest.mark.slow
 async def test_every_route_answers_honestly_over_the_real_core(home: Path) -> None:
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         for route in ROUTES:
             if route.kind == "socket" or route.path.startswith("/api/models/"):
                 continue
@@ -255,7 +244,7 @@ async def test_a_search_stops_with_the_client_that_asked_for_it(
         finally:
             stopped.append(1)
 
-    async with core(tmp_path) as server:
+    async with serve_folder(tmp_path) as (_, server):
         with monkeypatch.context() as patch:
             patch.setattr("pilothouse.store.search.find", endless)
             asking = asyncio.ensure_future(server.http.get("/api/search", params={"q": "w"}, headers=BEARER))
@@ -270,7 +259,7 @@ async def test_a_search_stops_with_the_client_that_asked_for_it(
 async def test_a_conversation_is_exported_as_a_file_and_imported_from_one(home: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps(SCRIPT))
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         made = await server.http.post("/api/conversations", json={"title": "Über/alles"}, headers=BEARER)
         conversation = made.json()["id"]
         await read_run(server, conversation, await ask(server, conversation, script))
@@ -282,7 +271,7 @@ async def test_a_conversation_is_exported_as_a_file_and_imported_from_one(home: 
             "-ber-alles.md" in told.headers["content-disposition"] or "alles.md" in told.headers["content-disposition"]
         )
         file = (await server.http.get(path, headers=BEARER)).content
-    async with core(tmp_path / "other") as server:
+    async with serve_folder(tmp_path / "other") as (_, server):
         lines = {**BEARER, "content-type": "application/x-ndjson"}
         taken = await server.http.post("/api/import", content=file, headers=lines)
         assert taken.status_code == 201, taken.text
@@ -297,7 +286,7 @@ async def test_a_conversation_is_exported_as_a_file_and_imported_from_one(home: 
 
 
 async def test_an_import_of_nothing_is_refused_in_a_sentence(home: Path) -> None:
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         for content in (b"", gzip.compress(b"")):
             lines = {**BEARER, "content-type": "application/x-ndjson"}
             refused = await server.http.post("/api/import", content=content, headers=lines)
@@ -311,12 +300,12 @@ async def test_an_import_of_nothing_is_refused_in_a_sentence(home: Path) -> None
 async def test_a_conversation_with_megabytes_in_it_goes_into_a_file_and_comes_back(home: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"turns": [{"steps": [{"text": "word " * 600_000}]}]}))
-    async with core(home) as server:
+    async with serve_folder(home) as (_, server):
         conversation = (await server.http.post("/api/conversations", json={}, headers=BEARER)).json()["id"]
         await read_run(server, conversation, await ask(server, conversation, script))
         file = (await server.http.get(f"/api/conversations/{conversation}/export", headers=BEARER)).content
     assert len(file) > 2_000_000
-    async with core(tmp_path / "other") as server:
+    async with serve_folder(tmp_path / "other") as (_, server):
         lines = {**BEARER, "content-type": "application/x-ndjson"}
         taken = await server.http.post("/api/import", content=file, headers=lines)
         assert taken.status_code == 201, taken.text
