@@ -5,6 +5,7 @@ Where each of them belongs is said in `TABLES`, `TOLD` and `GIVEN`; anywhere els
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -19,11 +20,12 @@ import psutil
 import pytest
 
 from tests.adversarial.test_secret_sweep import command
-from tests.adversarial.threaded_model import Provider, Turn, start_model
 from tests.support.mcp_servers import SCRIPTED
 from tests.support.repositories import git
+from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.servers import Server
 from tests.support.waiting import until
+from tests.support.wire_writers import Call, Say, Text
 
 # Kept by us as a model's key; the person has it in a file of the project too.
 STORED = "sk-canary-stored-6f1d2c7a90"
@@ -48,6 +50,8 @@ TABLES = {STORED: {"file_changes"}, SERVER: {"file_changes"}, WRITTEN: {"events"
 TOLD = {WRITTEN: ("/api/approvals", "/api/conversations/", "/api/audit", "audit export", "the model")}
 # The processes that are given it.
 GIVEN = {SERVER: "scripted.py"}
+# A text, or calls: the tool's name and its arguments.
+Turn = str | list[tuple[str, dict[str, Any]]]
 CONFIG = f"debug = no\napi_key = {STORED}\nvault = {SERVER}\nnote = first\n"
 
 
@@ -104,6 +108,13 @@ def changes_things() -> list[Turn]:
     ]
 
 
+def reply_with(turn: Turn, number: int) -> Reply:
+    if isinstance(turn, str):
+        return Reply(Say((Text([turn]),)))
+    calls = [Call(f"call_{number}_{index}", name, json.dumps(given)) for index, (name, given) in enumerate(turn)]
+    return Reply(Say(tuple(calls), stop="tool"))
+
+
 @pytest.fixture
 def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A person with a home folder, keys, and secrets in the environment."""
@@ -152,7 +163,7 @@ def project(tmp_path: Path, person: Path) -> Path:
 class Sweep:
     """One conversation with everything in it, and all that was heard of it."""
 
-    def __init__(self, server: Server, provider: Provider) -> None:
+    def __init__(self, server: Server, provider: Endpoint) -> None:
         self.server = server
         self.provider = provider
         self.heard: dict[str, str] = {}
@@ -167,7 +178,7 @@ class Sweep:
 
     def furnish(self, project: Path, record: Path) -> None:
         """Two models with keys, a server with a secret of its own, a conversation with a folder."""
-        about = {"provider": "openai-compatible", "model": "m", "baseUrl": self.provider.url}
+        about = {"provider": "openai-compatible", "model": "m", "baseUrl": f"{self.provider.url}/v1"}
         self.say("POST", "/api/models", {"name": "stored", "apiKey": STORED, **about})
         self.say("POST", "/api/models", {"name": "variable", "apiKeySource": "env:CANARY_KEY", **about})
         starting = {"command": sys.executable, "args": [str(SCRIPTED), "--record", str(record)]}
@@ -227,7 +238,9 @@ class Sweep:
 
     def leaks(self) -> list[str]:
         """Return what of all that was told has a canary in it which does not belong there."""
-        told = self.heard | {f"the model, {number}": body for number, body in enumerate(self.provider.bodies)}
+        told = self.heard | {
+            f"the model, {number}": asked.body.decode() for number, asked in enumerate(self.provider.requests)
+        }
         return [
             f"{canary} in {name}"
             for name, text in told.items()
@@ -295,24 +308,33 @@ def swept(home: Path, *others: Path) -> list[str]:
     ]
 
 
+def hunt(sweep: Sweep, project: Path, record: Path, sandbox: str) -> dict[int, tuple[str, str]]:
+    """Let the model go through its turns, and fetch all that can be fetched; return the processes that were running."""
+    sweep.furnish(project, record)
+    assert sweep.server.get("/api/config")["sandbox"]["kind"] == sandbox
+    sweep.talk("stored", "Find every secret.")
+    children = descendants(sweep.server)
+    sweep.look_at_everything()
+    assert "note = second" in git(project, "show", "HEAD:app.cfg")
+    sweep.say("POST", f"/api/runs/{sweep.run}/undo")
+    sweep.talk("variable", "Thanks.")
+    the_hunt_was_real(sweep, {json.dumps(call["data"]["arguments"]): call for call in sweep.calls()})
+    return children
+
+
 @pytest.mark.timeout(240)
 @pytest.mark.case("SECRET-01", "SECRET-03", "SECRET-04", "SECRET-08", "SECRET-09", "SPAWN-09")
-def test_canaries_around_an_agent_with_tools_are_found_only_where_they_belong(
+async def test_canaries_around_an_agent_with_tools_are_found_only_where_they_belong(
     home: Path, tmp_path: Path, person: Path, project: Path, sandbox: str
 ) -> None:
     record = tmp_path / "record"
     turns = [*looks_around(home, person), *meets_secrets(), *changes_things()]
-    with start_model(turns) as provider, Server(home) as server:
-        sweep = Sweep(server, provider)
-        sweep.furnish(project, record)
-        assert server.get("/api/config")["sandbox"]["kind"] == sandbox
-        sweep.talk("stored", "Find every secret.")
-        children = descendants(server)
-        sweep.look_at_everything()
-        assert "note = second" in git(project, "show", "HEAD:app.cfg")
-        sweep.say("POST", f"/api/runs/{sweep.run}/undo")
-        sweep.talk("variable", "Thanks.")
-        the_hunt_was_real(sweep, {json.dumps(call["data"]["arguments"]): call for call in sweep.calls()})
+    async with Endpoint() as provider:
+        provider.answer(*(reply_with(turn, number) for number, turn in enumerate(turns)))
+        with Server(home) as server:
+            sweep = Sweep(server, provider)
+            # The provider answers in this thread meanwhile.
+            children = await asyncio.to_thread(hunt, sweep, project, record, sandbox)
     assert not sweep.leaks()
     assert not swept(home, server.log, record)
     for words, environment in children.values():
@@ -320,7 +342,7 @@ def test_canaries_around_an_agent_with_tools_are_found_only_where_they_belong(
         given = {canary for canary in CANARIES if canary in environment}
         assert given == {canary for canary, whose in GIVEN.items() if whose in words}
     # Secrets are resolved for their owners: keys reach the provider; elsewhere a template is a text like any other.
-    assert set(provider.keys) == {f"Bearer {STORED}", f"Bearer {VARIABLE}"}
+    assert {asked.headers["authorization"] for asked in provider.requests} == {f"Bearer {STORED}", f"Bearer {VARIABLE}"}
     assert "${VAULT_TOKEN} {{CANARY_KEY}} $CANARY_KEY" in record.read_text()
     # The person's own files are as they were.
     assert (project / "app.cfg").read_text() == CONFIG
