@@ -156,6 +156,17 @@ print("fine")
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_git_works_where_the_settings_in_a_hidden_home_are_denied(
+    tmp_path: Path, kind: SandboxKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = tmp_path / "person"
+    person.mkdir()
+    (person / ".gitconfig").write_text("[user]\n\tname = Person\n")
+    monkeypatch.setenv("HOME", str(person))
+    assert held(tmp_path, kind, "sh", "-c", "git init -q r && cd r && git status -s && echo well") == "well"
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_ordinary_programs_work_as_before(tmp_path: Path, kind: SandboxKind) -> None:
     threads = (
         "import threading, multiprocessing.pool, ssl, sqlite3, asyncio; asyncio.run(asyncio.sleep(0)); print('well')"

@@ -37,6 +37,8 @@ UNATTENDED = {
 # Without a network these take what they have already, instead of trying for minutes.
 _OFFLINE = {"UV_OFFLINE": "1", "npm_config_offline": "true"}
 ATTENDED = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+# Git does not work with a settings file that it is denied, as Landlock does; bubblewrap shows none.
+WITHOUT_HOME = {"GIT_CONFIG_GLOBAL": os.devnull}
 
 
 def command_environment(

@@ -20,8 +20,8 @@ from pilothouse.tools.files.walk import open_folder
 from pilothouse.tools.sandbox import launch
 from pilothouse.tools.sandbox.bubblewrap import INSIDE, JOINING, OWN_FOLDER, Enclosure, bwrap_arguments
 from pilothouse.tools.sandbox.cgroups import Group, Groups
-from pilothouse.tools.sandbox.environment import command_environment, program_path, system_program
-from pilothouse.tools.sandbox.hidden import hidden_places, is_the_machines, second_names, services
+from pilothouse.tools.sandbox.environment import WITHOUT_HOME, command_environment, program_path, system_program
+from pilothouse.tools.sandbox.hidden import EMPTIED, hidden_places, is_the_machines, second_names, services
 from pilothouse.tools.sandbox.plans import caps_plan, held_open, landlock_plan, written
 from pilothouse.tools.sandbox.repositories import unshared
 from pilothouse.tools.sandbox.resource_limits import Caps
@@ -259,6 +259,8 @@ class Sandbox:
                 argv = ["/bin/sh", "-c", JOINING, "sh", group.joined_by, *argv]
             places = INSIDE if kind == "bubblewrap" else (ground.scratch, ground.cache or f"{ground.scratch}/cache")
             given = command_environment(*places, network=order.network, attended=order.terminal)
+            if kind == "landlock" and any(is_in(os.path.realpath(given.get("HOME", "/")), place) for place in EMPTIED):
+                given |= WITHOUT_HOME
             given |= order.environment
             theirs = unshared(order.folder) if kind == "bubblewrap" else ()
             ready = Prepared(tuple(argv), given, descriptors, group, kind == "bubblewrap", theirs)
