@@ -14,6 +14,7 @@ from tests.browser.approving import Reviewer, open_reviewer
 from tests.browser.branching import another_model, told
 from tests.browser.comparing import Models
 from tests.browser.console import Console
+from tests.browser.filling import filling_with_focus
 from tests.browser.finding import Places, product
 from tests.browser.kept import IN_THE_ENVIRONMENT, KeptTab, keeping, remove_servers
 from tests.browser.profile import Profile
@@ -58,7 +59,8 @@ async def chromium() -> AsyncIterator[Browser]:
     expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=program, args=[*finder.ARGUMENTS, ONE_PROCESS])
-        yield browser
+        with filling_with_focus():
+            yield browser
         await browser.close()
 
 
