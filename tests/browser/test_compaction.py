@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, expect
 
 from tests.browser.axe import serious_problems
 from tests.browser.console import Console
@@ -17,13 +14,6 @@ SUMMARY = "They agreed on **port 8123** and on green doors."
 SUMMED_UP = {"match": "Person: ", "steps": [SUMMARY]}
 TALK = ["Port 8123, then.", "Green doors.\n\n" + "And more about doors.\n\n" * 60]
 SIZES = ((1440, 900), (1280, 640), (390, 844))
-# Where someone wants to look at the pages by themselves.
-SHOTS = os.environ.get("COMPACTION_SHOTS", "")
-
-
-async def shot(page: Page, name: str) -> None:
-    if SHOTS:
-        await page.screenshot(path=Path(SHOTS) / f"{name}.png")
 
 
 def line(chat: Chat) -> Locator:
@@ -45,12 +35,10 @@ async def test_a_summary_is_one_line_that_opens_and_leads_to_what_it_replaced(ch
     # What was said is still there, and so is what the person typed.
     await expect(chat.rows("user_message").last).to_contain_text("/compact the port numbers")
     await expect(chat.answers).to_have_count(2)
-    await shot(chat.page, "line")
     await line(chat).click()
     opened = chat.page.locator("[data-kind=compaction]")
     await expect(opened.get_by_text("port 8123", exact=True)).to_be_visible()
     await expect(opened).to_contain_text("> Which port shall we take?")
-    await shot(chat.page, "opened")
     assert await serious_problems(chat.page) == []
     first = chat.rows("user_message").first
     await expect(first).not_to_be_in_viewport()
@@ -74,7 +62,6 @@ async def test_the_command_is_offered_while_it_is_typed_and_completed_by_tab(cha
     await talked(chat, studio)
     await box.fill("/c")
     await expect(hints).to_contain_text("/compact")
-    await shot(chat.page, "hints")
     assert await serious_problems(chat.page) == []
     await box.press("Tab")
     await expect(box).to_have_value("/compact ")
@@ -92,7 +79,6 @@ async def test_a_summary_says_that_it_is_being_written_and_can_be_stopped(chat: 
     await talked(chat, studio, hold.step, SUMMARY)
     await chat.send("/compact")
     await expect(chat.page.get_by_text("Summing up older turns…")).to_be_visible()
-    await shot(chat.page, "at-work")
     await chat.page.get_by_role("button", name="Stop", exact=True).click()
     await expect(chat.page.get_by_text("Stopped by you.")).to_be_visible()
     await expect(chat.page.get_by_text("Summing up older turns…")).to_have_count(0)
@@ -152,4 +138,3 @@ async def test_in_dark_colours_and_on_a_phone_the_line_and_what_it_opens_can_be_
         await expect(link).to_be_in_viewport()
         await fits(chat.page)
         assert await serious_problems(chat.page) == []
-        await shot(chat.page, f"dark-{width}")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -18,8 +16,6 @@ from tests.browser.width import fits
 PHONE = {"width": 390, "height": 844}
 LARGE = "A long list of harbours and their berths. " * 80
 SUMMARY = "There are **80 lines**, all alike: a long list of harbours and their berths."
-# Where someone wants to look at the pages by themselves.
-SHOTS = os.environ.get("SUMMARY_SHOTS", "")
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +45,6 @@ async def summing_up(reviewer: Reviewer, hold: Hold) -> Locator:
     return shown
 
 
-async def shot(reviewer: Reviewer, name: str) -> None:
-    if SHOTS:
-        await reviewer.page.screenshot(path=Path(SHOTS) / f"{name}.png")
-
-
 @pytest.mark.case("RES-13")
 async def test_a_summary_streams_below_its_call_and_stands_with_the_result_afterwards(reviewer: Reviewer) -> None:
     hold = reviewer.studio.hold()
@@ -62,7 +53,6 @@ async def test_a_summary_streams_below_its_call_and_stands_with_the_result_after
     await expect(card).to_have_attribute("data-phase", "summarising")
     await expect(card).to_contain_text("Summing up the result...")
     await expect(card.get_by_role("button", name="Cancel")).to_have_count(0)
-    await shot(reviewer, "streaming")
     assert await serious_problems(reviewer.page) == []
     hold.release()
     await reviewer.chat.finished()
@@ -72,14 +62,12 @@ async def test_a_summary_streams_below_its_call_and_stands_with_the_result_after
     await expect(opened).to_contain_text("Summary by Script")
     await expect(opened.get_by_text("80 lines", exact=True)).to_be_visible()
     await expect(opened.get_by_role("button", name="Show the full result")).to_be_visible()
-    await shot(reviewer, "after")
 
 
 @pytest.mark.case("RES-13")
 async def test_a_summary_is_stopped_by_itself_and_the_answer_goes_on(reviewer: Reviewer) -> None:
     shown = await summing_up(reviewer, reviewer.studio.hold())
     await reviewer.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    await shot(reviewer, "phone")
     await fits(reviewer.page)
     await shown.get_by_role("button", name="Stop the summary").click()
     await reviewer.chat.finished()
