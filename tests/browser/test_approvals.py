@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, Locator, Route, expect
 
-from tests.browser.answering import agree, allow_for_longer, button, create, files, run, terminal
+from tests.browser.answering import agree, allow_for_longer, button, create, files, run
 from tests.browser.approving import Reviewer, open_reviewer
 from tests.browser.axe import serious_problems
 from tests.browser.console import Console
@@ -79,33 +79,6 @@ async def test_a_command_is_shown_to_its_end_with_nothing_hidden_and_copied_exac
     await button(reviewer.approval, "Copy the command").click()
     await expect(button(reviewer.approval, "Copied")).to_be_visible()
     assert await reviewer.page.evaluate("navigator.clipboard.readText()") == HIDDEN
-    await button(reviewer.approval, "Deny").click()
-    await reviewer.chat.finished()
-
-
-@pytest.mark.case("AUTHZ-10")
-async def test_a_folder_says_that_everything_in_it_goes_along(reviewer: Reviewer, ship: Path) -> None:
-    await reviewer.say("Tidy up", [files("delete_file", filePath="src", recursive=True)], "Done.")
-    await expect(reviewer.approval.get_by_role("heading")).to_contain_text("with everything in it")
-    await button(reviewer.approval, "Details").click()
-    await expect(reviewer.approval.get_by_role("list", name="Paths")).to_contain_text("with everything in it")
-    await button(reviewer.approval, "Deny").click()
-    await reviewer.chat.finished()
-    await reviewer.say("And this", [files("delete_file", filePath="src/tides.py")], "Done.")
-    await expect(reviewer.approval).to_contain_text("src/tides.py")
-    await expect(reviewer.approval).not_to_contain_text("with everything in it")
-    await button(reviewer.approval, "Deny").click()
-    await reviewer.chat.finished()
-
-
-@pytest.mark.case("AUTHZ-10")
-async def test_what_is_typed_at_an_open_terminal_says_so(reviewer: Reviewer) -> None:
-    await reviewer.say("Open it", [terminal("create_session")], "Open.")
-    await agree(button(reviewer.approval, "Allow"))
-    await reviewer.chat.finished()
-    await reviewer.say("Type it", [terminal("send_input", input="make clean\r\n")], "Typed.")
-    await expect(reviewer.approval).to_contain_text("Allow this to be typed at an open terminal?")
-    await expect(reviewer.approval).to_contain_text("what was typed there before may change what it does")
     await button(reviewer.approval, "Deny").click()
     await reviewer.chat.finished()
 

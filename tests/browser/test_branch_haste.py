@@ -212,27 +212,3 @@ async def test_a_tooltip_says_what_a_branch_means_there_and_goes_when_its_button
     await talk.answers.last.hover()
     await talk.answers.last.get_by_role("button", name="Branch from here").hover()
     await expect(tip).to_have_text("Branch from here: go on after this answer")
-
-
-async def test_a_replay_offers_no_way_on(talk: Chat, two: Studio) -> None:
-    run = talk.snapshot()["runs"][-1]["id"]
-    again = two.server.post(f"/api/runs/{run}/replay", {"modelId": "other"}, 202)
-    two.server.wait_for_run(again["runId"], "completed")
-    refused = two.server.post(f"/api/runs/{again['runId']}/copy", {}, 409)
-    assert refused["message"] == "A replay is there to be looked at; nobody goes on with it."
-    await talk.page.goto(f"{two.url}/c/{talk.conversation}?branch={again['branch']}")
-    await shows(talk, "First question", "One.", "Second question", OTHER)
-    await expect(talk.page.get_by_role("button", name="Back to the conversation")).to_be_visible()
-    new = talk.page.get_by_role("menuitem", name="Branch into a new conversation")
-    for row, name, offered in (
-        (talk.answers.last, "More about this answer", 0),
-        (mine(talk, "Second question"), "More about this message", 0),
-        (talk.answers.first, "More about this answer", 1),
-    ):
-        await row.hover()
-        await row.get_by_role("button", name=name).click()
-        await expect(talk.page.get_by_role("menuitem", name="Hide from models")).to_be_visible()
-        await expect(new).to_have_count(offered)
-        await talk.page.keyboard.press("Escape")
-        await expect(talk.page.get_by_role("menu")).to_have_count(0)
-    await expect(talk.timeline.get_by_role("button", name="Branch from here")).to_have_count(0)

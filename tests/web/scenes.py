@@ -56,6 +56,11 @@ def files(operation: str, **arguments: Any) -> Json:
     return {"call": "file_operations", "arguments": {"operation": operation, **arguments}}
 
 
+def terminal(operation: str, **arguments: Any) -> Json:
+    """A step of a script: the model works in the terminal."""
+    return {"call": "terminal_operations", "arguments": {"operation": operation, **arguments}}
+
+
 def tool(name: str, **arguments: Any) -> Json:
     """A step of a script: the model calls a tool."""
     return {"call": name, "arguments": arguments}
@@ -65,7 +70,7 @@ async def start(here: Recorder) -> None:
     """Nobody has used it; also what the other scenes leave out because it is the same everywhere."""
     await here.get("/api/state", "/api/approvals", "/api/usage?days=30", "/api/config", "/api/models/catalogue")
     await here.get("/api/prompts", "/api/mini-prompts", "/api/topics", "/api/servers", "/api/memories", "/api/policy")
-    await here.get("/api/grants", "/api/web", "/api/documents")
+    await here.get("/api/grants", "/api/web", "/api/documents", "/api/registries")
 
 
 async def calls(here: Recorder) -> None:
@@ -95,6 +100,28 @@ async def calls(here: Recorder) -> None:
     for conversation in (first, second, third):
         await here.open(conversation)
     await here.get(f"/api/runs/{there}")
+
+
+async def approvals(here: Recorder) -> None:
+    """Calls that wait for an approval; c_1 deletes a folder, c_2 a file, c_3 types at an open terminal."""
+    ship = here.folder / "ship"
+    (ship / "src").mkdir(parents=True)
+    (ship / "src" / "tides.py").write_text("high = 14\n", encoding="utf-8")
+    begun = [
+        await here.conversation(title, workingDirectory=str(ship), mode="ask") for title in ("All", "One", "Typed")
+    ]
+    folder, file, typed = begun
+    await here.say(folder, "Tidy up", [files("delete_file", filePath="src", recursive=True)], "Done.", until="waiting")
+    await here.say(file, "And this", [files("delete_file", filePath="src/tides.py")], "Done.", until="waiting")
+    # What holds a command, and where the shell and the terminal are, is another matter on each machine.
+    await here.do("PATCH", "/api/config", {"terminal": {"sandbox": "off"}})
+    run = await here.say(typed, "Open it", [terminal("create_session")], "Open.", until="waiting")
+    await here.answer(typed, {"choice": "allow"})
+    await here.until(run)
+    make = [terminal("send_input", input="make clean\r\n")]
+    await here.say(typed, "Type it", make, "Typed.", until="waiting", insteadOf=here.message)
+    for conversation in begun:
+        await here.open(conversation)
 
 
 async def answers(here: Recorder) -> None:
@@ -128,6 +155,18 @@ async def branches(here: Recorder) -> None:
     await here.until(again["runId"])
     await here.open(conversation)
     await here.get(f"/api/conversations/{conversation}/branches")
+
+
+async def replay(here: Recorder) -> None:
+    """c_1: a conversation of two messages, and a replay of the second answer by another model on branch 1."""
+    conversation = await here.conversation("Tides")
+    await here.say(conversation, "First question", "One.")
+    run = await here.say(conversation, "Second question", "Two.")
+    again = await here.do("POST", f"/api/runs/{run}/replay", {"modelId": "free"})
+    await here.until(again["runId"])
+    assert again["branch"] == 1
+    await here.open(conversation)
+    await here.get(f"/api/conversations/{conversation}/branches", f"/api/conversations/{conversation}?branch=1")
 
 
 async def budget(here: Recorder) -> None:
@@ -233,7 +272,7 @@ async def changes(here: Recorder) -> None:
 
 
 async def models(here: Recorder) -> None:
-    """A model of which much is known, beside one of which nothing is."""
+    """A default of which nothing is known, a model of which much is, and two at an address of one's own."""
     here.said["GET /api/state"] = without_settings(await here.do("GET", "/api/state"))
 
 
@@ -276,16 +315,27 @@ CLAUDE: Json = {
     "supportsThinking": None,
     "supportsImages": None,
 }
+# Nobody answers there.
+OWN: Json = {
+    "provider": "openai-compatible",
+    "baseUrl": "http://127.0.0.1:9/v1",
+    "apiKeySource": "",
+    "supportsImages": False,
+}
+FAST: Json = {**OWN, "name": "Fast one", "model": "text-3", "contextWindow": 128_000, "supportsThinking": False}
+DEEP: Json = {**OWN, "name": "Deep thinker", "model": "tools", "contextWindow": 200_000, "supportsThinking": True}
 SCENES: dict[str, tuple[Scene, Json]] = {
     "start": (start, {}),
     "calls": (calls, {}),
+    "approvals": (approvals, {}),
     "answers": (answers, PRICED | FREE | {"gone": {"name": "Passing"}}),
     "budget": (budget, PRICED),
     "branches": (branches, {}),
     "broken_server": (broken_server, {}),
     "changes": (changes, {}),
     "config": (config, {}),
-    "models": (models, {"claude": CLAUDE}),
+    "models": (models, {"claude": CLAUDE, "fast": FAST, "deep": DEEP}),
+    "replay": (replay, FREE),
     "summary_budget": (summary_budget, PRICED),
     "troubles": (troubles, {}),
     "usage": (usage, PRICED | FREE),
