@@ -14,7 +14,7 @@ from tests.browser.axe import serious_problems
 from tests.browser.console import Console
 from tests.browser.finding import Finder, Places, product, snippet
 from tests.browser.kept import remove_servers
-from tests.browser.registries import LONG, TIDES, Registries, registries
+from tests.browser.registries import LONG, Registries, registries
 from tests.browser.resting import place_of
 from tests.browser.rooms import open_rooms, stored_text
 from tests.browser.test_drops import drop
@@ -76,34 +76,6 @@ async def test_nothing_goes_on_before_something_is_typed_or_chosen(finder: Finde
     await finder.page.keyboard.press("Enter")
     await expect(finder.dialog).to_have_accessible_name("Add a server")
     assert finder.rooms.studio.server.get("/api/servers")["servers"] == []
-
-
-@pytest.mark.case("REG-02", "REG-05")
-async def test_a_registry_is_chosen_and_each_result_says_what_it_is(finder: Finder) -> None:
-    await finder.open()
-    await finder.ask("harbour")
-    tides_row = finder.option("Tide tables")
-    await expect(tides_row).to_contain_text(TIDES)
-    await expect(tides_row).to_contain_text("High and low water for every harbour.")
-    await expect(tides_row).to_contain_text("Official")
-    await expect(tides_row).to_contain_text("2.1.0")
-    await expect(tides_row).to_contain_text("/mcp")
-    await finder.ask("jetty")
-    old = finder.option("Jetty <i>old</i>")
-    await expect(old).to_contain_text("Deprecated")
-    await expect(old).to_contain_text("<b>Bold</b>")
-    assert await old.locator("img, b, i").count() == 0
-    where = finder.dialog.get_by_role("combobox", name="Where to search")
-    await where.click()
-    await finder.page.get_by_role("option", name="Smithery").click()
-    await finder.box.fill("mooring")
-    row = finder.option("Mooring")
-    await expect(row).to_contain_text("Smithery")
-    await expect(row).to_contain_text("12.4K uses")
-    await expect(row).to_contain_text("verified")
-    await finder.box.fill("tide")
-    await expect(finder.dialog.get_by_role("status").first).to_contain_text("Nothing found")
-    assert await serious_problems(finder.page) == []
 
 
 @pytest.mark.case("REG-04")

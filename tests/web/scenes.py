@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import sqlite3
 from contextlib import closing
 from typing import Any
 
+import pytest
+
+from tests.browser.registries import registries
 from tests.browser.spending import PRICES, WINDOW, counted, day
 from tests.support.in_process_server import BEARER
 from tests.support.pictures import a_png
@@ -291,6 +295,27 @@ async def broken_server(here: Recorder) -> None:
     here.said = json.loads(json.dumps(here.said).replace(made["id"], SERVER))
 
 
+async def finding(here: Recorder) -> None:
+    """Servers that two registries list, searched for by words: in both, and in Smithery alone."""
+
+    async def is_copied() -> bool:
+        official = (await here.do("GET", "/api/registries"))["registries"][0]
+        return official["copiedAt"] is not None
+
+    with pytest.MonkeyPatch.context() as patch:
+        async with registries(patch):
+            await here.do("GET", "/api/registries/search?q=harbour&registry=official")
+            await eventually(is_copied, "the official registry to be copied")
+            for words in ("harbour", "jetty", "mooring", "tide"):
+                text = json.dumps({"text": words}, separators=(",", ":"))
+                here.said[f"POST /api/proposals {text}"] = await here.do("POST", "/api/proposals", {"text": words})
+            searches = [("harbour", "all"), ("jetty", "all")]
+            searches += [(words, "smithery") for words in ("jetty", "mooring", "tide")]
+            await here.get(*(f"/api/registries/search?q={words}&registry={where}" for words, where in searches))
+    # Each listens somewhere else each time.
+    here.said = json.loads(re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:9", json.dumps(here.said)))
+
+
 async def usage(here: Recorder) -> None:
     """Two models that were used on days before, one of them without a price."""
     columns = "owner, day, model, requests, input, output, cache_read, cache_write, cost, cost_known_for, estimated"
@@ -336,6 +361,7 @@ SCENES: dict[str, tuple[Scene, Json]] = {
     "config": (config, {}),
     "models": (models, {"claude": CLAUDE, "fast": FAST, "deep": DEEP}),
     "replay": (replay, FREE),
+    "finding": (finding, {}),
     "summary_budget": (summary_budget, PRICED),
     "troubles": (troubles, {}),
     "usage": (usage, PRICED | FREE),
