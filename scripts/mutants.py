@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import random
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -20,8 +22,12 @@ from scripts.mutation import data, finding, tree  # noqa: E402
 from scripts.mutation.data import Mutant  # noqa: E402
 
 SAMPLE = 20
+# So many of them are of the page, where its own tests are the judges.
+OF_THE_PAGE = 2
 # The sample ends in this time, also on a machine that has much else to do; what was left out is said.
 SAMPLE_SECONDS = 120.0
+# A sample of which less than this share was tried says nothing: it fails.
+LEAST_SHARE = 0.5
 # Copies of the repository in which changes are tried at the same time.
 AT_ONCE = 2
 
@@ -36,11 +42,16 @@ def problem(copy: tree.Copy, mutant: Mutant, *, twice: bool) -> str:
     return verdict and f"{mutant.row}: {verdict}. {mutant.file}, test {mutant.test}."
 
 
-def check(mutants: Sequence[Mutant], *, twice: bool = False, seconds: float = float("inf")) -> int:
-    """Try each change, several at once, and report those that were not noticed; return the exit code."""
-    # The copy's page is the one that is built here.
+def check(mutants: Sequence[Mutant], *, twice: bool = False, seconds: float = float("inf"), least: int = 1) -> int:
+    """Try each change, several at once, and report those that were not noticed; return the exit code.
+
+    Where the time ends before `least` of them were tried, that is a failure, too.
+    """
+    # The copy's page is the one that is built here, and it has our packages.
     if any(mutant.browser for mutant in mutants) and page_build.main([]):
         return 1
+    if any(mutant.component for mutant in mutants):
+        page_build.install()
     waiting: SimpleQueue[Mutant] = SimpleQueue()
     for mutant in mutants:
         waiting.put(mutant)
@@ -59,18 +70,24 @@ def check(mutants: Sequence[Mutant], *, twice: bool = False, seconds: float = fl
     with ThreadPoolExecutor() as pool:
         tried = [said for each in [pool.submit(work) for _ in range(AT_ONCE)] for said in each.result()]
     wrong = [said for said in tried if said]
-    left = f"; no time for {waiting.qsize()} more" if waiting.qsize() else ""
-    print(f"{len(tried) - len(wrong)} of {len(tried)} changes were noticed{left}.")
-    return 1 if wrong or not tried else 0
+    print(f"{len(tried)} of {len(mutants)} changes were tried; {len(tried) - len(wrong)} of these were noticed.")
+    if len(tried) < least:
+        print(f"At least {least} must be tried: run it again when this machine has less to do.")
+    return 1 if wrong or len(tried) < least else 0
 
 
 def sample(kept: dict[str, Mutant], count: int, seed: int) -> int:
-    """Try some at random, of those that are quick."""
+    """Try some at random, of those that are quick; some of them are of the page."""
     quick = sorted(row for row, mutant in kept.items() if mutant.quick)
-    chosen = random.Random(seed).sample(quick, min(count, len(quick)))
+    ours = [row for row in quick if kept[row].component]
+    chance = random.Random(seed)
+    first = chance.sample(ours, min(OF_THE_PAGE, count, len(ours)))
+    others = [row for row in quick if row not in first]
+    chosen = first + chance.sample(others, min(count - len(first), len(others)))
     repeat = f"scripts/mutants --sample {count} --seed {seed}"
-    print(f"{len(chosen)} of {len(quick)} rows that need no browser; `{repeat}` tries the same again.", flush=True)
-    return check([kept[row] for row in chosen], seconds=SAMPLE_SECONDS)
+    print(f"{len(chosen)} of {len(quick)} changes that need no browser; `{repeat}` tries the same again.", flush=True)
+    least = max(1, math.ceil(len(chosen) * LEAST_SHARE))
+    return check([kept[row] for row in chosen], seconds=SAMPLE_SECONDS, least=least)
 
 
 def find(wanted: Sequence[str], kept: dict[str, Mutant]) -> int:
@@ -113,9 +130,10 @@ def moved(kept: dict[str, Mutant]) -> int:
 def main(arguments: list[str]) -> int:
     """Try all changes, some at random, or those of the rows that are named."""
     parser = argparse.ArgumentParser(prog="scripts/mutants", description=__doc__)
-    parser.add_argument("rows", nargs="*", metavar="ROW", help="rows; after `find`, to search for; or `moved`")
+    named = "rows, or `page:todos`; after `find`, rows to search for; or `moved`"
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=named)
     parser.add_argument("--sample", type=int, metavar="COUNT", help="so many at random that need no browser")
-    parser.add_argument("--seed", type=int, help=f"the sample of this seed, of {SAMPLE} unless --sample says otherwise")
+    parser.add_argument("--seed", help=f"the sample of this seed, of {SAMPLE} unless --sample says otherwise")
     given = parser.parse_args(arguments)
     kept = data.load()
     if given.rows[:1] == ["find"]:
@@ -123,8 +141,11 @@ def main(arguments: list[str]) -> int:
     if given.rows == ["moved"]:
         return moved(kept)
     if given.sample is not None or given.seed is not None:
-        seed = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
-        return sample(kept, given.sample or SAMPLE, seed)
+        seed = str(random.SystemRandom().randrange(10**6)) if given.seed is None else given.seed
+        if not re.fullmatch(r"-?[0-9]+", seed.strip()):
+            print(f"The seed is a whole number; {seed!r} is none.")
+            return 1
+        return sample(kept, given.sample or SAMPLE, int(seed))
     if unknown := [row for row in given.rows if row not in kept]:
         print(f"There is no change for {', '.join(unknown)}; scripts/mutants find {' '.join(unknown)} looks for one.")
         return 1

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { settled } from "../src/calls/answers";
 import { spelledOut } from "../src/calls/given";
 import { fraction, inOneLine, leftOut, parsed, partsOf, progressOf, remarks, secondsLeft, shownParts, silentFor, toolOf } from "../src/calls/call";
-import { canCancel, phaseNote, phaseOf, phaseText } from "../src/calls/phases";
+import { canCancel, phaseIcons, phaseNote, phaseOf, phaseText, toneOf, type Phase } from "../src/calls/phases";
+import * as icons from "../src/shell/icons";
 import { choose, chooseNative, chosen, togglePin, toggleTool, unset } from "../src/shell/selection";
 import { hostNow, learnClock } from "../src/store/clock";
 import { aCall, anItem, aServer } from "./records";
@@ -28,9 +29,33 @@ describe("a call's phase", () => {
     );
   });
 
-  it("can be cancelled before and while it executes, and not after", () => {
-    expect(["started", "args_received", "executing"].every((phase) => canCancel(phase as "started"))).toBe(true);
-    expect(canCancel("completed") || canCancel("waiting_approval")).toBe(false);
+  it("has its words, its sign and its look", { tags: ["TCL-04", "TCL-08", "TCL-09", "TCL-15"] }, () => {
+    const error = { message: "no luck" };
+    const under = (phase: Phase) => call({ phase });
+    const looks: [Phase, ReturnType<typeof aCall>, string, keyof typeof icons, string][] = [
+      ["started", under("started"), "Receiving args...", "HourglassTopIcon", "quiet"],
+      ["args_received", under("args_received"), "Args received", "HourglassBottomIcon", "quiet"],
+      ["waiting_approval", under("waiting_approval"), "Waiting for your approval", "QuestionIcon", "warning"],
+      ["executing", under("executing"), "Executing...", "GearIcon", "quiet"],
+      ["input_required", under("input_required"), "Waiting for your answer", "QuestionIcon", "warning"],
+      ["summarising", under("summarising"), "Summing up the result...", "GearIcon", "quiet"],
+      ["completed", aCall({}, { status: "completed" }), "Completed", "CheckIcon", "good"],
+      ["failed", aCall({ error }, { status: "failed" }), "Failed: no luck", "CrossCircleIcon", "bad"],
+      ["refused", aCall({ decision: { verdict: "deny" } }, { status: "failed" }), "Not allowed", "ForbiddenIcon", "warning"],
+      ["cancelled", aCall({}, { status: "cancelled" }), "Cancelled", "ForbiddenIcon", "quiet"],
+      ["timed_out", aCall({}, { status: "timed_out" }), "timed out", "ClockIcon", "warning"],
+      ["unknown", aCall({}, { status: "unknown" }), "It is not known whether this happened", "QuestionIcon", "warning"],
+    ];
+    expect(looks.map(([phase]) => phase)).toEqual(Object.keys(phaseIcons));
+    for (const [phase, item, words, icon, tone] of looks) {
+      expect([phaseOf(item), phaseText(item), toneOf(phase)]).toEqual([phase, words, tone]);
+      expect(phaseIcons[phase], phase).toMatchObject({ type: icons[icon] });
+    }
+  });
+
+  it("can be cancelled before and while it executes, and not after", { tags: ["TCL-11"] }, () => {
+    const under = Object.keys(phaseIcons).filter((phase) => canCancel(phase as Phase));
+    expect(under).toEqual(["started", "args_received", "executing"]);
   });
 
   it("that nobody knows counts as started", () => {
@@ -176,7 +201,7 @@ describe("the tools of a conversation", () => {
     expect(choose(without, servers, two, "all")).toBeNull();
   });
 
-  it("can be single ones of a server", () => {
+  it("can be single ones of a server", { tags: ["NAM-12"] }, () => {
     const some = toggleTool("all", ["read", "write"], "write");
     expect(some).toEqual(["read"]);
     expect(toggleTool(some, ["read", "write"], "write")).toBe("all");

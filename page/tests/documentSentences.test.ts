@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { ApiError } from "../src/api/client";
 import { attach } from "../src/composer/images";
 import { aboutFile, whyNotShown } from "../src/documents/sentences";
@@ -16,6 +16,12 @@ describe("files that are refused", () => {
     const { problem } = await attach([], files);
     expect(problem.split("\n")).toEqual(["a", "b"].map((name) => `${name}.png is not a PNG, JPEG, GIF or WebP image that can be shown.`));
   });
+});
+
+test("what is attached is read in memory", { tags: ["PLT-04"] }, async () => {
+  const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const file = new File([Uint8Array.from(atob(pixel), (char) => char.charCodeAt(0))], "dot.png", { type: "image/png" });
+  expect(await attach([], [file])).toEqual({ images: [{ name: "dot.png", mediaType: "image/png", data: pixel }], problem: "" });
 });
 
 describe("a citation of a document that is gone", () => {

@@ -156,22 +156,31 @@ describe("a formula", () => {
 });
 
 describe("markup in a text", () => {
-  it.each([
-    "<script>alert(1)</script>",
-    "<img src=x onerror=alert(1)>",
-    "<svg onload=alert(1)>",
-    '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
-    "text <b onclick=alert(1)>bold</b>",
-    "**<a href='javascript:alert(1)'>x</a>**",
-    "| <img src=x onerror=alert(1)> |\n|---|\n| <svg/onload=alert(1)> |",
-    "`<script>` &lt;script&gt;alert(1)&lt;/script&gt;",
-    '[x](<javascript:alert(1)> "<img src=x onerror=alert(1)>")',
-    "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=1 onerror=alert(1)&gt;'>",
-  ])("is shown and never obeyed: %s", (text) => {
-    const made = html(text).replace(/<svg[^>]*aria-hidden[^]*?<\/svg>/g, "");
-    expect(made).not.toMatch(/<(script|img|svg|iframe|math|style|object|embed|link|b\b)/i);
-    expect(made).not.toMatch(/<[^>]+\son\w+=/i);
-    expect(made).not.toMatch(/href="(?!https?:|mailto:)/i);
+  it("is shown and never obeyed", { tags: ["UI-01", "UI-02"] }, () => {
+    const texts = [
+      "<script>alert(1)</script>",
+      "<img src=x onerror=alert(1)>",
+      "<svg onload=alert(1)>",
+      '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
+      "text <b onclick=alert(1)>bold</b>",
+      "**<a href='javascript:alert(1)'>x</a>**",
+      "| <img src=x onerror=alert(1)> |\n|---|\n| <svg/onload=alert(1)> |",
+      "`<script>` &lt;script&gt;alert(1)&lt;/script&gt;",
+      '[x](<javascript:alert(1)> "<img src=x onerror=alert(1)>")',
+      "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=1 onerror=alert(1)&gt;'>",
+    ];
+    for (const text of texts) {
+      const made = html(text).replace(/<svg[^>]*aria-hidden[^]*?<\/svg>/g, "");
+      expect(made, text).not.toMatch(/<(script|img|svg|iframe|math|style|object|embed|link|b\b)/i);
+      expect(made, text).not.toMatch(/<[^>]+\son\w+=/i);
+      expect(made, text).not.toMatch(/href="(?!https?:|mailto:)/i);
+    }
+  });
+
+  it("draws nothing that looks like a question of the page", { tags: ["UI-10"] }, () => {
+    const made = html('Allow it? <button class="ph-asking">Allow</button>\n\n<section class="ph-asking">Allow it?</section>');
+    expect(made).not.toMatch(/<(button|section)/);
+    expect(made).toContain("&lt;button class=&quot;ph-asking&quot;&gt;Allow&lt;/button&gt;");
   });
 
   it("may break a line", () => {
@@ -180,32 +189,45 @@ describe("markup in a text", () => {
 });
 
 describe("links", () => {
-  it.each([
-    "javascript:alert(1)",
-    "JaVaScRiPt:alert(1)",
-    "javascript&#58;alert(1)",
-    "javascript&colon;alert(1)",
-    "java\tscript:alert(1)",
-    "java&Tab;script:alert(1)",
-    "\u0001javascript:alert(1)",
-    "data:text/html,<script>alert(1)</script>",
-    "vbscript:x",
-    "file:///etc/passwd",
-    "smb://host/share",
-    "\\\\host\\share",
-    "ms-word:ofe|u|http://x",
-    "blob:https://x",
-    "/api/state",
-    "//host/path",
-    "",
-  ])("that lead elsewhere stay text: %s", (target) => {
-    expect(safeLink(target)).toBeNull();
+  it("that would run something stay text", { tags: ["UI-03"] }, () => {
+    const targets = [
+      "javascript:alert(1)",
+      "JaVaScRiPt:alert(1)",
+      "javascript&#58;alert(1)",
+      "javascript&colon;alert(1)",
+      "java\tscript:alert(1)",
+      "java&Tab;script:alert(1)",
+      "\u0001javascript:alert(1)",
+      "data:text/html,<script>alert(1)</script>",
+      "vbscript:x",
+      "/api/state",
+      "",
+    ];
+    for (const target of targets) expect(safeLink(target), target).toBeNull();
+  });
+
+  it("to other programs, files or shares stay text", { tags: ["UI-05"] }, () => {
+    const targets = [
+      "file:///etc/passwd",
+      "smb://host/share",
+      "\\\\host\\share",
+      "ms-word:ofe|u|http://x",
+      "blob:https://x",
+      "//host/path",
+    ];
+    for (const target of targets) expect(safeLink(target), target).toBeNull();
   });
 
   it("that are honest work", () => {
     expect(safeLink("https://example.org/a?b=c")?.href).toBe("https://example.org/a?b=c");
     expect(safeLink("mailto:someone@example.org")?.host).toBe("someone@example.org");
     expect(html("[the docs](https://example.org)")).toContain('rel="noopener noreferrer"');
+  });
+
+  it("fetch nothing by themselves", { tags: ["EXFIL-08"] }, () => {
+    const made = html("[the docs](https://example.org/a) <https://example.org/b> ![x](https://example.org/c.png)");
+    expect(made.match(/href="https:/g)).toHaveLength(3);
+    expect(made).not.toMatch(/<(?!a |p|span|div)[a-z]|\ssrc(set)?=|\srel="(?!noopener noreferrer")|\sping=/);
   });
 
   it("lose what pretends to be a host before an @", () => {

@@ -92,7 +92,7 @@ describe("the form of a server", () => {
     expect(newDraft()).toMatchObject({ sandbox: false, network: true });
   });
 
-  it("keeps, replaces and removes a token", () => {
+  it("keeps, replaces and removes a token", { tags: ["AUT-06"] }, () => {
     const settings = { url: "https://x.example/mcp", headers: { Authorization: "secret:t", "X-Team": "a" } };
     const draft = draftOf(aServer({ transport: "http", settings, keys: [aKey({ id: TOKEN, label: "Token", source: "pasted" })] }));
     expect(draft.headers.map(({ name }) => name)).toEqual(["X-Team"]);
@@ -133,7 +133,7 @@ describe("the form of a server", () => {
     expect(Object.keys(remote.keys!)).toEqual([TOKEN, "header:MINE"]);
   });
 
-  it("takes up what a check says it lacks, once, and keeps what was typed", () => {
+  it("takes up what a check says it lacks, once, and keeps what was typed", { tags: ["AUT-10"] }, () => {
     const typed = namedKey("SLACK", "xoxb");
     const found = [aKey({ about: "GITHUB_TOKEN is required" }), aKey({ id: "env:SLACK" }), aKey({ id: "env:A", source: "pasted" })];
     const once = withFound([typed], found);
@@ -297,7 +297,7 @@ describe("the state", () => {
   });
 });
 
-test("tools are found by every word, in one server or in all", () => {
+test("tools are found by every word, in one server or in all", { tags: ["STA-06"] }, () => {
   const tool = (serverId: string, qualifiedName: string, description = "") =>
     ({ serverId, qualifiedName, title: "", description }) as ServerTool;
   const tools = [tool("s_1", "files.read", "Read a file"), tool("s_1", "files.write"), tool("s_2", "git.log")];

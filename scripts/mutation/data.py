@@ -1,8 +1,13 @@
-"""The small changes that the rows' tests must notice, kept in tests/mutants, a file for each of the rows' letters."""
+"""The small changes that tests must notice, kept in tests/mutants, a file for each of the rows' letters.
+
+Those of `page.toml` are of no row: a file of component tests, `page/tests/components/todos.test.tsx`, must notice
+`page:todos`, `page:todos-2` and so on, so that every such file is known to notice something.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -12,6 +17,9 @@ from scripts import checklist
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "mutants"
+# What a change begins with that is of no row, and the tests that must notice it.
+PAGE = "page:"
+COMPONENTS = "page/tests/components"
 HEADER = (
     "# What the tests of these rows must notice; scripts/mutants reads it, and CONTRIBUTING.md says how to add one.\n"
 )
@@ -19,8 +27,9 @@ HEADER = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """One small change of one file, and the test of its row that must fail with it."""
+    """One small change of one file, and the test that must fail with it: of its row, or of the page's own."""
 
+    # The row, or `page:` with the name of the component tests.
     row: str
     file: str
     # A text that stands in the file exactly once.
@@ -34,6 +43,12 @@ class Mutant:
     def component(self) -> bool:
         """Return whether its test is one of the page's own, which needs neither a built page nor a browser."""
         return self.test.startswith("page/")
+
+    @property
+    def judge(self) -> str:
+        """Return the file of component tests that it is for; nothing where it is for a row."""
+        name = self.row.removeprefix(PAGE)
+        return "" if name == self.row else f"{COMPONENTS}/{re.sub(r'-[0-9]+$', '', name)}.test.tsx"
 
     @property
     def page(self) -> bool:
@@ -78,7 +93,7 @@ def keep(mutant: Mutant, folder: Path = FOLDER) -> None:
 
 
 def _letters(row: str) -> str:
-    return row.rpartition(":")[2].rpartition("-")[0]
+    return PAGE[:-1] if row.startswith(PAGE) else row.rpartition(":")[2].rpartition("-")[0]
 
 
 def _table(mutant: Mutant) -> str:
@@ -98,17 +113,26 @@ def _value(value: str | bool) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def problems(mutants: Mapping[str, Mutant], rows: checklist.Rows, tests: Mapping[str, list[str]]) -> list[str]:
+def problems(
+    mutants: Mapping[str, Mutant], rows: checklist.Rows, tests: Mapping[str, list[str]], root: Path = ROOT
+) -> list[str]:
     """Return what is not true of the changes that are kept, a sentence for each."""
     wanted = proven(rows)
+    judges = {mutant.test.partition("::")[0] for mutant in mutants.values()}
     said = [
         f"{row} has no small change that its test must notice: scripts/mutants find {row}"
         for row in wanted
         if row not in mutants
     ]
-    said += [f"{row} is not proven: take it out of tests/mutants" for row in mutants.keys() - set(wanted)]
+    of_rows = {row for row, mutant in mutants.items() if not mutant.judge}
+    said += [f"{row} is not proven: take it out of tests/mutants" for row in of_rows - set(wanted)]
+    said += [
+        f"{COMPONENTS}/{path.name} has no small change that it must notice: add one to tests/mutants/page.toml"
+        for path in sorted((root / COMPONENTS).glob("*.test.tsx"))
+        if f"{COMPONENTS}/{path.name}" not in judges
+    ]
     for row, mutant in mutants.items():
-        said += [f"{row}: {wrong}" for wrong in faults(mutant, tests.get(row, []))]
+        said += [f"{row}: {wrong}" for wrong in faults(mutant, tests.get(row, []), root)]
     return sorted(said)
 
 
@@ -125,9 +149,20 @@ def faults(mutant: Mutant, tests: Iterable[str], root: Path = ROOT) -> list[str]
     if mutant.component and not mutant.file.startswith("page/"):
         said.append(f"{mutant.test} is about the page alone, and the change is not in it")
     own = mutant.test.partition("[")[0]
-    if not any(own == test or own.startswith(f"{test}::") for test in tests):
+    if mutant.judge:
+        said += _no_judge(mutant, root)
+    elif not any(own == test or own.startswith(f"{test}::") for test in tests):
         said.append(f"{mutant.test} does not name the row: {again}")
     return said
+
+
+def _no_judge(mutant: Mutant, root: Path) -> list[str]:
+    """Return why the test of a change that is of no row cannot be asked."""
+    file, _, name = mutant.test.partition("::")
+    if file != mutant.judge:
+        return [f"its test is not in {mutant.judge}"]
+    text = (root / file).read_text(encoding="utf-8") if (root / file).is_file() else ""
+    return [] if f"test({json.dumps(name, ensure_ascii=False)}, " in text else [f"{mutant.test} is not there"]
 
 
 def moved(mutant: Mutant, tests: Iterable[str], root: Path = ROOT) -> Mutant:

@@ -14,6 +14,9 @@ from typing import Any
 
 from scripts import page_build
 
+# How long a component test waits for what a change keeps from coming; the page itself is drawn in less than one second.
+WAIT_MS = 5_000
+
 
 def run(root: Path, test: str, patience: float) -> dict[str, Any]:
     """Run a test and return how it ended, in the words of `tree.Ended`."""
@@ -26,7 +29,8 @@ def run(root: Path, test: str, patience: float) -> dict[str, Any]:
         only = ["-t", f"(^| ){re.escape(name)}$"] if name else []
         reports = ["--reporter=json", f"--outputFile={told}"]
         command = [str(node / "node"), "node_modules/vitest/vitest.mjs", "run", file, *only, *reports]
-        environment = {**os.environ, "PATH": f"{node}{os.pathsep}{os.environ.get('PATH', '')}", "CI": "true"}
+        path = f"{node}{os.pathsep}{os.environ.get('PATH', '')}"
+        environment = {**os.environ, "PATH": path, "CI": "true", "WAIT_MS": str(WAIT_MS)}
         words, late = _within(patience, command, root / "page", environment)
         report = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {"testResults": []}
     failures, passed = read_failures(report)

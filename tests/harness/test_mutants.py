@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from scripts import mutants, page_build
+from scripts import checklist, mutants, page_build
 from scripts.mutation import data, tree
 from scripts.mutation.changes import Source
 from scripts.mutation.data import Mutant
@@ -124,11 +127,11 @@ def test_what_was_not_noticed_is_told_by_row_and_the_end_is_bad(
     monkeypatch.setattr(mutants, "AT_ONCE", 1)
     monkeypatch.setattr(data, "faults", lambda *_: [])
     assert mutants.check([mutant("count < MOST", "count <= MOST")]) == 0
-    assert capsys.readouterr().out == "1 of 1 changes were noticed.\n"
+    assert capsys.readouterr().out == "1 of 1 changes were tried; 1 of these were noticed.\n"
     assert mutants.check([mutant("Fewer", "Less"), mutant("count <", "count >=")]) == 1
     told, counted = capsys.readouterr().out.splitlines()
     assert told == f"MOD-01: its test passes all the same. {FILE}, test {TEST}."
-    assert counted == "1 of 2 changes were noticed."
+    assert counted == "2 of 2 changes were tried; 1 of these were noticed."
 
 
 def test_a_seed_chooses_the_same_rows_again_and_none_that_needs_a_browser(
@@ -140,7 +143,7 @@ def test_a_seed_chooses_the_same_rows_again_and_none_that_needs_a_browser(
     kept["UI-03"] = Mutant("UI-03", FILE, "a", "b", TEST, slow=True)
     chosen: list[list[str]] = []
 
-    def check(listed: list[Mutant], seconds: float) -> int:
+    def check(listed: list[Mutant], seconds: float, least: int) -> int:
         chosen.append([each.row for each in listed])
         return 0
 
@@ -152,6 +155,56 @@ def test_a_seed_chooses_the_same_rows_again_and_none_that_needs_a_browser(
     mutants.sample(kept, 30, 8)
     assert sorted(chosen[-1]) == sorted(kept.keys() - {"UI-01", "UI-02", "UI-03"})
     assert "`scripts/mutants --sample 5 --seed 8` tries the same again" in capsys.readouterr().out
+
+
+def test_some_of_every_sample_are_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {f"MOD-{number:02}": Mutant(f"MOD-{number:02}", FILE, "a", "b", TEST) for number in range(50)}
+    judge = "page/tests/components/todos.test.tsx::a sentence"
+    kept |= {f"page:todos-{number}": Mutant(f"page:todos-{number}", PAGE, "a", "b", judge) for number in range(3)}
+    chosen: list[Mutant] = []
+
+    def check(listed: list[Mutant], seconds: float, least: int) -> int:
+        chosen[:] = listed
+        return 0
+
+    monkeypatch.setattr(mutants, "check", check)
+    for seed in range(10):
+        assert mutants.sample(kept, 5, seed) == 0
+        assert len({each.row for each in chosen}) == 5
+        assert sum(each.component for each in chosen) >= mutants.OF_THE_PAGE
+
+
+@pytest.mark.parametrize(("seconds", "tried", "code"), [(9.5, 9, 1), (10.5, 10, 0)])
+def test_a_sample_of_which_too_few_were_tried_fails_and_says_how_many(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], seconds: float, tried: int, code: int
+) -> None:
+    moments = count()
+    monkeypatch.setattr(mutants, "time", SimpleNamespace(monotonic=lambda: float(next(moments))))
+    monkeypatch.setattr(mutants, "SAMPLE_SECONDS", seconds)
+    monkeypatch.setattr(mutants, "AT_ONCE", 1)
+    monkeypatch.setattr(mutants, "problem", lambda *_, **__: "")
+    monkeypatch.setattr(tree, "copied", nullcontext)
+    kept = {f"MOD-{number:02}": Mutant(f"MOD-{number:02}", FILE, "a", "b", TEST) for number in range(30)}
+    assert mutants.sample(kept, 20, 8) == code
+    _, counted, *more = capsys.readouterr().out.splitlines()
+    assert counted == f"{tried} of 20 changes were tried; {tried} of these were noticed."
+    assert more == ["At least 10 must be tried: run it again when this machine has less to do."][:code]
+
+
+def test_a_seed_that_is_no_whole_number_is_told_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seeds: list[int] = []
+
+    def sample(kept: dict[str, Mutant], size: int, seed: int) -> int:
+        seeds.append(seed)
+        return 0
+
+    monkeypatch.setattr(mutants, "sample", sample)
+    assert mutants.main(["--seed", "abc"]) == 1
+    assert capsys.readouterr().out == "The seed is a whole number; 'abc' is none.\n"
+    assert [mutants.main(["--seed", given]) for given in ("8", "-8")] == [0, 0]
+    assert seeds == [8, -8]
 
 
 @pytest.mark.parametrize(
@@ -217,3 +270,27 @@ def test_a_change_follows_its_text_and_its_test_to_where_they_were_moved(tmp_pat
     assert data.moved(after, ["tests/new.py::test_it"], tmp_path) == after
     (tmp_path / "src" / "twin.py").write_text("one\n")
     assert data.moved(before, [], tmp_path) == before
+
+
+def test_every_file_of_component_tests_must_notice_a_change(tmp_path: Path) -> None:
+    components = tmp_path / data.COMPONENTS
+    components.mkdir(parents=True)
+    (components / "crew.test.tsx").write_text('test("three are too many", async () => {});\n')
+    (tmp_path / PAGE).parent.mkdir(parents=True)
+    (tmp_path / PAGE).write_text("one\n")
+
+    def told(*kept: Mutant) -> list[str]:
+        return data.problems({each.row: each for each in kept}, checklist.Rows(()), {}, tmp_path)
+
+    named = "page/tests/components/crew.test.tsx"
+    assert told() == [f"{named} has no small change that it must notice: add one to tests/mutants/page.toml"]
+    first = Mutant("page:crew", PAGE, "one", "two", f"{named}::three are too many")
+    assert (first.judge, first.component, first.quick) == (named, True, True)
+    assert told(first, replace(first, row="page:crew-2")) == []
+    [gone] = told(replace(first, test=f"{named}::nobody wrote"))
+    assert gone == f"page:crew: {named}::nobody wrote is not there"
+    [elsewhere] = told(first, replace(first, row="page:other"))
+    assert elsewhere == "page:other: its test is not in page/tests/components/other.test.tsx"
+    data.keep(first, tmp_path)
+    assert data.load(tmp_path) == {"page:crew": first}
+    assert (tmp_path / "page.toml").is_file()

@@ -45,7 +45,7 @@ test("at a budget the question leads to where it is set", async () => {
   await waitFor(async () => expect((await field()).value).toBe("$0.08"));
 });
 
-test("at a budget the person lets the answer go on", async () => {
+test("at a budget the person lets the answer go on", { tags: ["TMO-13"] }, async () => {
   const person = await openPage("/c/c_1", budget);
   await person.click(within(await question()).getByRole("button", { name: "Go on" }));
   expect(server.requests("POST /api/questions/i_4/answer").map(({ body }) => body)).toEqual([{ choice: "continue" }]);

@@ -10,18 +10,22 @@ async function callOf(file: string): Promise<HTMLElement> {
   return rows.find((row) => read(row).includes(`Created ${file}`)) as HTMLElement;
 }
 
-test("a call of a built-in tool has its picture, its line and its details", { tags: ["TCL-24", "TCL-25", "TCL-26"] }, async () => {
+test("a call of a built-in tool has its picture, its line and its details", { tags: ["TCL-10", "TCL-14", "TCL-24", "TCL-25", "TCL-26"] }, async () => {
   const person = await openPage("/c/c_1", changes);
   const row = await callOf("hull.py");
   expect(read(row)).toContain("Completed");
   expect(row.querySelector("svg")).toBeTruthy();
+  expect(within(row).queryByRole("list", { name: "Details" })).toBeNull();
+  expect(read(row)).not.toContain("length = 12");
   await person.click(within(row).getAllByRole("button", { expanded: false })[0] as Element);
   const details = await within(row).findByRole("list", { name: "Details" });
   expect(read(details)).toContain("/files/ship/hull.py");
   expect(read(row)).toContain("Files: done");
+  expect(read(row)).toContain("length = 12");
+  expect(read(row)).toContain("Created hull.py (+1 −0).");
 });
 
-test("text of a file is text, and what cannot be seen is spelled out", async () => {
+test("text of a file is text, and what cannot be seen is spelled out", { tags: ["UI-01"] }, async () => {
   await openPage("/c/c_1", changes);
   // What was changed stands in the flow.
   const change = await screen.findByRole("group", { name: "Changes of trick.html" });

@@ -4,7 +4,7 @@ import servers from "../recorded/broken_server.json";
 import { openPage, read } from "../support/page";
 import { server } from "../support/server";
 
-test("the choice of tools says why a server has none", async () => {
+test("the choice of tools says why a server has none", { tags: ["CON-24"] }, async () => {
   const person = await openPage("/c/c_1", servers);
   await person.click(screen.getByRole("button", { name: "Chat settings" }));
   const settings = await screen.findByRole("dialog", { name: "Chat settings" });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { openPage, read } from "../support/page";
 import answers from "../recorded/answers.json";
 
-test("sources are links that show where they lead, whatever a stranger wrote", async () => {
+test("sources are links that show where they lead, whatever a stranger wrote", { tags: ["UI-01", "UI-06"] }, async () => {
   const person = await openPage("/c/c_1", answers);
   const sources = await screen.findByRole("region", { name: "Sources" });
   expect(within(sources).getAllByRole("listitem")).toHaveLength(7);

@@ -8,7 +8,7 @@ const page = () => read(document.body);
 const times = (words: string) => page().split(words).length - 1;
 const alert = () => screen.findByRole("alert");
 
-test("an attempt that broke off is one quiet line", async () => {
+test("an attempt that broke off is one quiet line", { tags: ["F-28"] }, async () => {
   const person = await openPage("/c/c_1", troubles);
   const answer = await screen.findByRole("article");
   expect(read(answer)).toContain("The whole answer.");
@@ -34,7 +34,7 @@ test("a model that fails again and again is told of once", async () => {
   expect(times("is overloaded or limits your requests")).toBe(1);
 });
 
-test("the place that an error names is a link to it", async () => {
+test("the place that an error names is a link to it", { tags: ["F-35"] }, async () => {
   const person = await openPage("/c/c_4", troubles, { "GET /api/models/found": { found: [], note: "" } });
   const failed = await alert();
   expect(read(failed)).toContain("Check the key in Settings, Models.");
