@@ -13,6 +13,7 @@ from pilothouse.net.errors import NetError
 from pilothouse.net.http_connection import HttpConnection
 from pilothouse.net.request import target_of
 from tests.support.raw_server import RawServer
+from tests.support.waiting import PATIENCE
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -38,7 +39,7 @@ class Got(NamedTuple):
 async def got(connection: HttpConnection) -> Got:
     """Ask, and return what came."""
     body = b""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         try:
             await connection.ask(REQUEST)
             while (piece := await connection.chunk()) is not None:
@@ -52,7 +53,7 @@ async def got(connection: HttpConnection) -> Got:
 
 async def until(is_so: Callable[[], object]) -> None:
     """Let the loop go on until something is so."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if is_so():
                 return

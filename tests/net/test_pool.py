@@ -20,6 +20,7 @@ from tests.support import leaks
 from tests.support.certificates import SelfSigned
 from tests.support.ports import free_port
 from tests.support.raw_server import Peer, RawServer, answer_each
+from tests.support.waiting import PATIENCE
 
 HELLO = whole(b"hello")
 
@@ -31,7 +32,7 @@ def place(server: RawServer) -> Place:
 
 async def body(source: PooledSource) -> bytes:
     """Return a whole body, and give the connection back."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         read = b""
         while (piece := await source.chunk()) is not None:
             read += piece

@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 
 from tests.support.tiny_http import LoopbackServer
+from tests.support.waiting import PATIENCE
 
 LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 
@@ -71,7 +72,7 @@ class RawServer(LoopbackServer):
         def is_so() -> bool:
             return self.connections >= connections and open in (None, self.open)
 
-        async with asyncio.timeout(5), self._changed:
+        async with asyncio.timeout(PATIENCE), self._changed:
             await self._changed.wait_for(is_so)
 
     async def _count(self, connections: int, is_open: int) -> None:
