@@ -122,7 +122,7 @@ async def test_a_search_can_be_cancelled_at_any_time() -> None:
 def offers(home: Path, environ: dict[str, str]) -> Offers:
     models = open_catalogue(home, environ).models
     file: JsonFile[Catalogue] = JsonFile(home / "cache" / "models.json", parse_offers, no_offers)
-    return Offers(file, models, timeout=2, clock=lambda: 1234.5)
+    return Offers(file, models, timeout=AMPLE, clock=lambda: 1234.5)
 
 
 def write(home: Path, **models: tuple[str, str]) -> None:

@@ -19,6 +19,8 @@ from tests.support.waiting import AT_ONCE
 
 TAGS = (200, b'{"models": [{"name": "qwen3:8b"}]}')
 LIST = (200, b'{"data": [{"id": "mistral-small"}, {"id": "mistral-large"}]}')
+# A generous timeout: only a hang exceeds it.
+AMPLE = 60.0
 
 
 @pytest_asyncio.fixture(autouse=True)
@@ -42,7 +44,7 @@ def usual(listener: TinyHttp) -> tuple[ModelConfig, ...]:
 @pytest.mark.case("MOD-27")
 async def test_a_server_at_its_usual_port_is_found_by_the_hosts_name() -> None:
     async with site({"/v1/models": LIST}) as listener:
-        result = await find_at(" localhost ", (), servers=usual(listener), timeout=3)
+        result = await find_at(" localhost ", (), servers=usual(listener), timeout=AMPLE)
         (found,) = result.found
         assert (found.title, result.note) == ("vLLM on this machine", "")
         assert found.draft.base_url == f"http://localhost:{port(listener)}/v1"
@@ -53,10 +55,10 @@ async def test_a_server_at_its_usual_port_is_found_by_the_hosts_name() -> None:
 @pytest.mark.case("MOD-27")
 async def test_at_a_given_port_each_way_of_speaking_is_tried_and_one_place_is_one_offer() -> None:
     async with site({"/api/tags": TAGS, "/v1/models": LIST}) as both:
-        (found,) = (await find_at(f"127.0.0.1:{port(both)}", ())).found
+        (found,) = (await find_at(f"127.0.0.1:{port(both)}", (), timeout=AMPLE)).found
         assert (found.title, found.draft.provider, found.choices) == ("Ollama on this machine", "ollama", ("qwen3:8b",))
     async with site({"/v1/models": LIST}) as other:
-        (found,) = (await find_at(f"http://localhost:{port(other)}/v1/", ())).found
+        (found,) = (await find_at(f"http://localhost:{port(other)}/v1/", (), timeout=AMPLE)).found
         assert (found.title, found.draft.provider) == ("Model server on this machine", "openai-compatible")
         assert found.draft.base_url == f"http://localhost:{port(other)}/v1"
 
@@ -77,9 +79,9 @@ async def test_what_is_configured_already_is_not_offered_again() -> None:
             ModelConfig(id=name, name=name, provider="openai-compatible", base_url=f"http://{where}/v1", model=name)
             for name in ("mistral-small", "mistral-large")
         ]
-        (found,) = (await find_at(where, known[:1])).found
+        (found,) = (await find_at(where, known[:1], timeout=AMPLE)).found
         assert found.choices == ("mistral-large",)
-        result = await find_at(where, known)
+        result = await find_at(where, known, timeout=AMPLE)
         assert result.found == ()
         assert result.note.startswith(f"Everything that {where} offers is added already")
 
@@ -91,7 +93,7 @@ async def test_why_nothing_was_found_is_said_in_one_sentence_and_soon() -> None:
     )
     assert "the name is not known. Is it typed correctly?" in (await find_at("nosuch.invalid", ())).note
     async with site({"/v1/models": (401, b"{}")}) as locked:
-        assert "wants a key" in (await find_at(f"localhost:{port(locked)}", ())).note
+        assert "wants a key" in (await find_at(f"localhost:{port(locked)}", (), timeout=AMPLE)).note
     async with site({"/api/tags": None, "/v1/models": None}) as silent:
         # It never answers: without the limit this has no end.
         async with asyncio.timeout(AT_ONCE):
