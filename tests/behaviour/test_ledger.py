@@ -21,9 +21,10 @@ from pilothouse.types.items import new_item
 from pilothouse.types.prices import Prices
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import ConsentGiven, ServerInput
-from pilothouse.types.usage import ContextLedger, UsageReport, day_of
+from pilothouse.types.usage import ContextLedger, UsageReport
 from tests.support.chats import ME, Chat, open_chat
 from tests.support.mcp_servers import SCRIPTED
+from tests.support.noon import TODAY, let_it_be_noon
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.summary_chats import SUMMARY, look_tool, open_summary_chat, summary_turns
 from tests.support.tools import add_tools
@@ -31,6 +32,12 @@ from tests.support.waiting import eventually
 from tests.support.wire_writers import Call, Say, Text, Tokens
 
 PRICES = Prices(input=3, output=15, cache_read=0.3)
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No day ends during a test."""
+    let_it_be_noon(monkeypatch)
 
 
 def usage(given: int, output: int = 10) -> dict[str, Any]:
@@ -206,7 +213,7 @@ async def test_a_title_counts_and_all_of_it_outlives_the_conversation(home: Path
         found = await report(chat)
         assert (found.today.requests, found.total.input) == (2, 2_000)
         [row] = found.days
-        assert (row.day, row.model, row.model_name, row.cost) == (day_of(time.time()), "m", "M", None)
+        assert (row.day, row.model, row.model_name, row.cost) == (TODAY, "m", "M", None)
 
 
 @pytest.mark.parametrize("days", [0, -1, limits.USAGE_DAYS + 1, 10**9])
@@ -224,10 +231,10 @@ async def test_the_export_is_a_table_that_no_spreadsheet_computes_with(home: Pat
         await chat.use(ModelInput(name="=1+1", id="m", provider="scripted", model=str(chat.script), prices=PRICES))
         await chat.say()
         file = await chat.api.usage.export(ME, 1, "csv")
-        assert file.name == f"usage-{day_of(time.time())}.csv"
+        assert file.name == f"usage-{TODAY}.csv"
         head, row = b"".join([chunk async for chunk in file.chunks]).decode().splitlines()
         assert head.startswith("day,model,name,requests,input,output,")
-        assert row == f"{day_of(time.time())},m,'=1+1,1,7,3,0,0,0.000066,1,0"
+        assert row == f"{TODAY},m,'=1+1,1,7,3,0,0,0.000066,1,0"
         whole = b"".join([chunk async for chunk in (await chat.api.usage.export(ME, 1, "json")).chunks])
         assert json.loads(whole)["total"]["requests"] == 1
 

@@ -6,17 +6,21 @@ import csv
 import io
 import json
 import sqlite3
-import time
 from pathlib import Path
 
 import pytest
 
 from pilothouse.cli.usage import bar
-from pilothouse.types.usage import day_of
 from tests.support.commands import pilothouse
+from tests.support.noon import TODAY, YESTERDAY, let_it_be_noon
 
-DAY = 86_400.0
 ADDING = ("models", "add", "--provider", "scripted", "--model", "x")
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No day ends during a test."""
+    let_it_be_noon(monkeypatch)
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def used(home: Path, tmp_path: Path) -> Path:
     assert pilothouse(home, "models", "add", *model, "--prices", "3,15,0.3").code == 0
     assert pilothouse(home, "run", "Hello").code == 0
     with sqlite3.connect(home / "pilothouse.db") as database:
-        row = ("local", day_of(time.time() - DAY), "gone", 4, 90_000, 1_000, 0, 0, 0.0, 0, 3)
+        row = ("local", YESTERDAY, "gone", 4, 90_000, 1_000, 0, 0, 0.0, 0, 3)
         database.execute(f"INSERT INTO usage_days VALUES ({', '.join('?' * len(row))})", row)
     return home
 
@@ -38,9 +42,9 @@ def test_usage_is_a_table_with_a_bar_for_each_day(used: Path) -> None:
     assert shown.code == 0
     head, today, yesterday, *_ = shown.lines
     assert head.split() == ["day", "requests", "in", "cached", "out", "cost"]
-    assert today.split()[:6] == [day_of(time.time()), "1", "2,000", "500", "100", "$0.0062"]
+    assert today.split()[:6] == [TODAY, "1", "2,000", "500", "100", "$0.0062"]
     assert "█" in today
-    assert yesterday.split() == [day_of(time.time() - DAY), "4", "90,000", "0", "1,000"]
+    assert yesterday.split() == [YESTERDAY, "4", "90,000", "0", "1,000"]
     assert "30 days: 5 requests, 92,000 tokens in (500 cached), 1,100 out, about $0.0062; of 4 the price" in shown.out
     # On a terminal of any width.
     assert "; 3 estimated by length." in " ".join(shown.out.split())

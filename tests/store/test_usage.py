@@ -22,11 +22,16 @@ from pilothouse.types.items import ItemKind
 from pilothouse.types.retention import Retention
 from pilothouse.types.usage import DayUsage, TokenUsage, Used, day_of
 from tests.store.older import BEFORE_ESTIMATES, BEFORE_USAGE
+from tests.support.noon import DAY, TODAY, let_it_be_noon
 from tests.support.records import OWNER, a_conversation, a_posting, an_item
 
-TODAY = day_of(time.time())
 USAGE = {"input": 100, "output": 20, "cacheRead": 60, "cacheWrite": 5, "reasoning": 3}
-DAY = 86_400.0
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No day ends during a test."""
+    let_it_be_noon(monkeypatch)
 
 
 async def counted(store: Store, owner: str = OWNER) -> dict[str, DayUsage]:
