@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from pilothouse.agent import deadline
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemUpdated
 from pilothouse.types.json import JsonObject
@@ -65,18 +69,49 @@ async def test_progress_does_not_move_the_end_of_a_calls_time(home: Path) -> Non
         assert call.raw["error"]["message"] == "Tool call timed out after 0.5s"
 
 
+class Clock:
+    """What tells calls that their time is over: it stands still until time passes in the test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._now = 0.0
+        self._timers: list[tuple[float, Callable[[], None]]] = []
+        monkeypatch.setattr(deadline, "asyncio", SimpleNamespace(get_running_loop=lambda: self))
+
+    def time(self) -> float:
+        return self._now
+
+    def call_at(self, when: float, look: Callable[[], None]) -> Any:
+        timer = (when, look)
+        self._timers.append(timer)
+        return SimpleNamespace(cancel=lambda: self._timers.remove(timer) if timer in self._timers else None)
+
+    def passes(self, seconds: float) -> None:
+        """Let so much time pass, and call whoever waited for it."""
+        self._now += seconds
+        due = [timer for timer in self._timers if timer[0] <= self._now]
+        for timer in due:
+            self._timers.remove(timer)
+            timer[1]()
+
+
 @pytest.mark.case("TMO-13")
-async def test_a_person_may_keep_waiting(home: Path) -> None:
-    mine = Mine(total=2)
+async def test_a_person_may_keep_waiting(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = Mine(total=2, quiet=None)
+    clock = Clock(monkeypatch)
     async with open_chat_in_call(home, mine) as (chat, run_id):
         call = await the_call(chat)
         told = asyncio.ensure_future(wait_for_event(chat, lambda event: _deadline(event) > call.raw["deadlineAt"]))
+        clock.passes(1.5)
         await asyncio.sleep(LAPSE)
-        kept = time.monotonic()
         await chat.api.runs.keep_waiting(ME, call.id)
         await told
+        for _ in range(3):
+            clock.passes(0.6)
+            await asyncio.sleep(LAPSE)
+            assert (await the_call(chat)).status == "streaming"
+        clock.passes(0.3)
         await chat.settled(run_id)
-        assert time.monotonic() - kept >= mine.tool.times.total
+        assert (await the_call(chat)).status == "timed_out"
         with pytest.raises(PilothouseError):
             await chat.api.runs.keep_waiting(ME, call.id)
 
@@ -136,7 +171,9 @@ async def test_the_time_in_which_a_call_cannot_begin_is_not_its_own(home: Path) 
 @pytest.mark.case("TMO-10")
 async def test_streaming_arguments_does_not_count_as_the_tools_time(home: Path) -> None:
     async def write(arguments: JsonObject, context: CallContext) -> ToolOutput:
-        await asyncio.sleep(LAPSE)
+        # A time that was over when it began would be noticed by now.
+        for _ in range(20):
+            await asyncio.sleep(0)
         return ToolOutput(text=f"{len(arguments['text'].splitlines())} lines")
 
     slow = [{"call": "write", "arguments": {"text": "line\n" * 1000}, "pieces": 500, "every": 0.15}]
