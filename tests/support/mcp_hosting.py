@@ -103,6 +103,14 @@ class McpHost:
         servers = (await self.admin.list(ME)).servers
         return next(view for view in servers if name in (view.name, view.id))
 
+    async def at_work(self, name: str) -> None:
+        """Wait until a server has a call under way."""
+
+        async def busy() -> bool:
+            return self.server(name).connection("c1").busy
+
+        await eventually(busy, "the call to begin")
+
     async def until(self, name: str, *states: str, timeout: float = 15) -> ServerView:
         """Wait until a server is in one of these states."""
 

@@ -19,6 +19,7 @@ from pilothouse.mcp.client.transports.websocket import WebSocketChannel
 from pilothouse.types import limits
 from pilothouse.types.servers import ServerInput
 from tests.mcp.conftest import Scripted
+from tests.support.limits_in_hand import in_hand
 from tests.support.mcp_gateway import Socket
 from tests.support.mcp_hosting import McpHost, Progress, failure, text
 from tests.support.waiting import AT_ONCE, eventually
@@ -38,13 +39,6 @@ async def stopped(pid: int) -> AsyncIterator[None]:
         yield
     finally:
         os.kill(pid, signal.SIGCONT)
-
-
-async def at_work(hosted: McpHost) -> None:
-    async def busy() -> bool:
-        return hosted.server("Scripted").connection("c1").busy
-
-    await eventually(busy, "the call to begin")
 
 
 @pytest.mark.case("TMO-11", "PRF-03")
@@ -73,20 +67,22 @@ async def test_a_server_at_work_that_says_nothing_is_asked_for_a_sign_and_its_an
 async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
     hosted: McpHost, scripted: Scripted, often_checked: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(limits, "HEALTH_ANSWER", 1.0)
-    monkeypatch.setattr(limits, "STDIO_WRITE", 0.5)
+    health, writing = in_hand(monkeypatch, "HEALTH_ANSWER"), in_hand(monkeypatch, "STDIO_WRITE")
     await hosted.add(scripted())
     pid = int(text(await hosted.call_when_known("scripted.pid")))
     progress, until = Progress(), tmp_path / "go on"
     held = hosted.call("scripted.sleep", {"until": str(until), "seconds": 0}, progress=progress)
     call = asyncio.create_task(held)
-    await at_work(hosted)
+    await hosted.at_work("Scripted")
     async with stopped(pid):
         told = progress.signs
         # More than its pipe takes: what it does not read is no reason to end what it works on.
         other = asyncio.create_task(hosted.call("scripted.echo", {"text": "x" * 200_000}))
-        done, _ = await asyncio.wait([call, other], timeout=2.0)
-        assert not done
+        for _ in range(5):
+            await writing.run_out_again()
+            health.run_out()
+            done, _ = await asyncio.wait([call, other], timeout=2 * limits.HEALTH_EVERY)
+            assert not done
         assert progress.signs == told
         until.touch()
     assert text(await call) == "awake"
@@ -98,8 +94,8 @@ async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
 async def test_a_call_that_begins_during_a_health_check_is_not_ended_by_it(
     hosted: McpHost, scripted: Scripted, often_checked: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    record = tmp_path / "record"
-    monkeypatch.setattr(limits, "HEALTH_ANSWER", 0.5)
+    record, until = tmp_path / "record", tmp_path / "go on"
+    health = in_hand(monkeypatch, "HEALTH_ANSWER")
     await hosted.add(scripted("--ignores", "ping", "--record", str(record)))
     await hosted.call_when_known("scripted.echo", {"text": "x"})
     before = record.read_text().count('"ping"')
@@ -108,7 +104,11 @@ async def test_a_call_that_begins_during_a_health_check_is_not_ended_by_it(
         return record.read_text().count('"ping"') > before
 
     await eventually(checking, "a health check")
-    assert text(await hosted.call("scripted.sleep", {"seconds": 0.8})) == "awake"
+    call = asyncio.create_task(hosted.call("scripted.sleep", {"until": str(until), "seconds": 0}))
+    await hosted.at_work("Scripted")
+    await health.run_out_again()
+    until.touch()
+    assert text(await call) == "awake"
 
 
 @pytest.mark.case("TMO-11", "PRF-03")
@@ -116,7 +116,7 @@ async def test_a_call_ends_at_once_with_the_process_that_worked_on_it(hosted: Mc
     await hosted.add(scripted())
     pid = int(text(await hosted.call_when_known("scripted.pid")))
     call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 60}))
-    await at_work(hosted)
+    await hosted.at_work("Scripted")
     os.kill(pid, signal.SIGKILL)
     async with asyncio.timeout(AT_ONCE):
         assert failure(await call)[0] == "SERVER_LOST"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from pilothouse.mcp.servers import nearby, nearby_places
-from pilothouse.mcp.servers.nearby_places import PORTS, named, ports_of, ways_to
+from pilothouse.mcp.servers.nearby_places import PORTS, Named, named, ports_of, ways_to
 from pilothouse.net.addresses import checked, is_public, literal, place_of
 from pilothouse.net.certificates import roots
 from pilothouse.net.errors import NetError
@@ -19,12 +20,14 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.server_sharing import HostsToLookAt, NearbyServer, NearbyServers
-from pilothouse.types.servers import ServerInput
+from pilothouse.types.servers import ServerInput, Wire
 from tests.mcp.programs import reference_over_http
 from tests.support.certificates import SelfSigned
+from tests.support.limits_in_hand import in_hand
 from tests.support.mcp_gateway import EVENTS, JSON, Brain, FaultProxy, OldGateway, Socket, Streamable
 from tests.support.mcp_hosting import McpHost, text
 from tests.support.tiny_http import Answer, Request, TinyHttp
+from tests.support.waiting import eventually
 
 # Each listens as long as a person would wait.
 pytestmark = pytest.mark.slow
@@ -179,10 +182,36 @@ async def test_nobody_announces_itself(hosted: McpHost, monkeypatch: pytest.Monk
 # --- hosts that mean no good ---
 
 
+class Asked:
+    """Sees who is being asked during a look, and what was found."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._urls: list[str] = []
+        self.found: set[str] = set()
+        real = nearby._Looking._asked
+
+        async def watched(looking: nearby._Looking, url: str, wire: Wire, host: Named) -> NearbyServer | None:
+            self._urls.append(url)
+            try:
+                server = await real(looking, url, wire, host)
+            finally:
+                self._urls.remove(url)
+            if server is not None:
+                self.found.add(server.url)
+            return server
+
+        monkeypatch.setattr(nearby._Looking, "_asked", watched)
+
+    @property
+    def under_way(self) -> set[int]:
+        """Return the ports at which someone is asked now."""
+        return {place_of(url).port for url in self._urls}
+
+
 async def test_hostile_answers_are_bounded_and_lead_nowhere(
     hosted: McpHost, usual_ports: dict[int, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "NEARBY_ASK", 2.0)
+    asking, asked = in_hand(monkeypatch, "NEARBY_ASK"), Asked(monkeypatch)
     monkeypatch.setattr(limits, "NEARBY_BYTES", 50_000)
     reached: list[Request] = []
 
@@ -209,7 +238,16 @@ async def test_hostile_answers_are_bounded_and_lead_nowhere(
         ):
             hostile = (redirecting, large, slow, misleading)
             usual_ports |= dict.fromkeys((each.port for each in (*hostile, honest)), "")
-            found = await look(hosted, "127.0.0.1")
+            looking = asyncio.create_task(look(hosted, "127.0.0.1"))
+
+            async def looked() -> bool:
+                waits = all(each.requests for each in hostile) and asked.under_way == {slow.port}
+                if waits and f"{honest.url}/mcp" in asked.found:
+                    asking.run_out()
+                return looking.done()
+
+            await eventually(looked, "the look to end")
+            found = await looking
             assert [each.url for each in found.servers] == [f"{honest.url}/mcp"]
             assert all(each.requests for each in hostile)
     assert reached == []
@@ -218,10 +256,17 @@ async def test_hostile_answers_are_bounded_and_lead_nowhere(
 async def test_what_is_found_in_time_is_told_although_a_host_keeps_us_waiting(
     hosted: McpHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "NEARBY_LOOK", 3.0)
+    all_of_it, asked = in_hand(monkeypatch, "NEARBY_LOOK", 3.0), Asked(monkeypatch)
     slow = Answer(200, b"x" * 10, {"Content-Type": "application/json"}, stall_after=5)
     async with TinyHttp(lambda request: slow) as hostile, TinyHttp(Streamable()) as honest:
-        found = await look(hosted, hostile.url, honest.url)
+        looking = asyncio.create_task(look(hosted, hostile.url, honest.url))
+
+        async def told() -> bool:
+            return bool(hostile.requests) and f"{honest.url}/mcp" in asked.found
+
+        await eventually(told, "the honest one")
+        all_of_it.run_out()
+        found = await looking
     assert [each.url for each in found.servers] == [f"{honest.url}/mcp"]
     assert "Not everything was looked at within 3 s." in found.notes
 

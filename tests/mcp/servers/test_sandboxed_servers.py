@@ -31,6 +31,7 @@ from pilothouse.types.servers import ServerInput, ServerPatch, ServerView
 from pilothouse.types.terminals import SandboxKind, TerminalSettings
 from tests.mcp.programs import PRYING
 from tests.support import real_servers
+from tests.support.limits_in_hand import in_hand
 from tests.support.mcp_hosting import McpHost, open_mcp_host, text
 from tests.support.terminals import HOLDING, sandbox
 from tests.support.waiting import AT_ONCE, eventually
@@ -201,10 +202,13 @@ async def test_a_sandboxed_server_is_shown_with_a_pid_and_the_memory_of_all_of_i
 async def test_a_sandboxed_server_is_asked_to_go_before_it_is_ended(
     held: McpHost, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "PROCESS_GRACE", 1.0)
+    grace = in_hand(monkeypatch, "PROCESS_GRACE")
     await held.add(prying("--stays", cwd=str(work)))
     everyone = family(await running(held))
-    await held.server("Prying").stop()
+    stopping = asyncio.create_task(held.server("Prying").stop())
+    # Its input was closed, which is in vain. What follows takes as long as the server needs.
+    await grace.run_out_again()
+    await stopping
     assert (work / "goodbye").read_text() == "asked to go"
     await all_gone(everyone)
 

@@ -25,10 +25,15 @@ from pilothouse.types.servers import (
     ToolTimes,
 )
 from tests.mcp.conftest import Scripted
+from tests.support.limits_in_hand import in_hand
 from tests.support.mcp_hosting import McpHost, Progress, context, failure, open_mcp_host, text, until_ended
 from tests.support.waiting import eventually
 
 TALKS = "import time; print('Hello', flush=True); time.sleep(60)"
+
+
+async def logged(hosted: McpHost, server: str, words: str) -> bool:
+    return any(line.text.endswith(words) for line in (await hosted.admin.log(ME, server)).lines)
 
 
 async def add_with_consent_only(hosted: McpHost, body: ServerInput) -> ServerView:
@@ -294,8 +299,7 @@ async def test_a_server_that_nobody_calls_is_stopped_and_its_tools_stay(
 async def test_a_server_that_stops_answering_is_found_out_and_replaced(
     hosted: McpHost, scripted: Scripted, often_checked: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # One that is well answers in that time on a machine that has much else to do, too.
-    monkeypatch.setattr(limits, "HEALTH_ANSWER", 2.0)
+    answering = in_hand(monkeypatch, "HEALTH_ANSWER", 2.0)
     await hosted.add(scripted())
     await hosted.until("Scripted", "connected")
     pid = int(text(await hosted.call("scripted.pid")))
@@ -307,13 +311,12 @@ async def test_a_server_that_stops_answering_is_found_out_and_replaced(
     # A server that does one thing at a time answers nothing else during a call; that is no reason for suspicion.
     until = tmp_path / "go on"
     call = asyncio.create_task(hosted.call("scripted.sleep", {"until": str(until), "seconds": 0}))
-
-    async def busy() -> bool:
-        return hosted.server("Scripted").connection("c1").busy
-
-    await eventually(busy, "the call to begin")
+    await hosted.at_work("Scripted")
     os.kill(pid, signal.SIGSTOP)
-    await asyncio.sleep(2 * (limits.HEALTH_EVERY + limits.HEALTH_ANSWER))
+    # Time for several checks, of which none would be answered.
+    for _ in range(10):
+        await asyncio.sleep(limits.HEALTH_EVERY)
+        answering.run_out()
     os.kill(pid, signal.SIGCONT)
     until.touch()
     assert text(await call) == "awake"
@@ -322,9 +325,13 @@ async def test_a_server_that_stops_answering_is_found_out_and_replaced(
 
     async def replaced() -> bool:
         process = (await hosted.view("Scripted")).process
-        return process is not None and process.pid != pid
+        if process is None or process.pid == pid:
+            # The other one, which is well, is given all the time that it needs.
+            answering.run_out()
+            return False
+        return True
 
-    await eventually(replaced, "another process", 15)
+    await eventually(replaced, "another process")
     ill = "It did not answer the health check within 2 s."
     status = (await hosted.admin.status(ME)).servers[0]
     assert [line.text for line in status.errors] == [ill]
@@ -356,15 +363,20 @@ async def test_a_server_of_a_conversation_keeps_its_state_apart(hosted: McpHost,
 async def test_closing_ends_all_processes_side_by_side(
     home: Path, quick: None, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "PROCESS_GRACE", 2.0)
+    grace = in_hand(monkeypatch, "PROCESS_GRACE")
     async with open_mcp_host(home) as hosted:
         for number in range(4):
             await hosted.add(scripted("--ignore-term", name=f"S{number}"))
         pids = [int(text(await hosted.call_when_known(f"s{number}.pid"))) for number in range(4)]
-        began = asyncio.get_running_loop().time()
-    assert asyncio.get_running_loop().time() - began < 4 * limits.PROCESS_GRACE
-    for pid in pids:
-        await until_ended(pid)
+        closing = asyncio.create_task(hosted.supervisor.close())
+        # For their end it waits twice: after their input was closed, and after they were asked to.
+        for _ in range(2):
+            await grace.met(4)
+            assert not closing.done()
+            await grace.run_out_again()
+        for pid in pids:
+            await until_ended(pid)
+        await closing
 
 
 async def test_an_import_adds_and_starts_nothing(hosted: McpHost, scripted: Scripted, tmp_path: Path) -> None:
@@ -450,9 +462,16 @@ async def test_a_secret_typed_anew_restarts_the_server(hosted: McpHost, scripted
 async def test_a_bad_command_is_told_in_one_sentence(
     hosted: McpHost, monkeypatch: pytest.MonkeyPatch, body: ServerInput, said: str, fix: str
 ) -> None:
-    monkeypatch.setattr(limits, "MCP_CONNECT", 0.5)
+    connecting = in_hand(monkeypatch, "MCP_CONNECT", 0.5)
     view = await hosted.add(body)
-    tested = await hosted.admin.test(ME, view.id)
+    testing = asyncio.create_task(hosted.admin.test(ME, view.id))
+    if TALKS in body.args:
+        # Only what was said is told.
+        await eventually(lambda: logged(hosted, view.id, ": Hello"), "what it says")
+    if TALKS in body.args or not said:
+        await connecting.met()
+        connecting.run_out()
+    tested = await testing
     assert not tested.ok
     assert said in tested.message, tested.message
     assert fix in tested.fix

@@ -18,6 +18,7 @@ from pilothouse.mcp.client.session import BadAnswer, ConnectionLost, SessionOpti
 from pilothouse.mcp.client.transports.stdio import Launch, Stdio
 from pilothouse.types import limits
 from tests.mcp.client.scripted_sessions import open_session, text_of
+from tests.support.limits_in_hand import in_hand
 from tests.support.mcp_servers import scripted
 from tests.support.waiting import AT_ONCE, PATIENCE, eventually
 
@@ -235,20 +236,31 @@ def _call(number: int, size: int) -> Outgoing:
     return Outgoing(body=json.dumps(body).encode(), id=number, method="tools/call")
 
 
+def _unsent(channel: Stdio) -> int:
+    """Return how many bytes have not left yet."""
+    assert channel._transport is not None
+    pipe = channel._transport.get_pipe_transport(0)
+    assert isinstance(pipe, asyncio.WriteTransport)
+    return pipe.get_write_buffer_size()
+
+
 @pytest.mark.case("F-11", "TMO-11")
 @pytest.mark.slow
 async def test_a_server_that_works_on_one_long_call_keeps_it_while_the_next_waits_in_its_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "STDIO_WRITE", 0.3)
+    writing = in_hand(monkeypatch, "STDIO_WRITE")
     arrived: asyncio.Queue[object] = asyncio.Queue()
     channel = Stdio(Launch(argv=[sys.executable, "-c", _HELD, str(tmp_path / "go"), "0"]))
     await channel.open(arrived.put_nowait)
     try:
         await arrived.get()
         calls = [asyncio.create_task(channel.send(_call(number, 200_000))) for number in (1, 2)]
-        await asyncio.wait([channel.closed], timeout=1.5)
-        assert not channel.closed.done(), channel.closed
+        await eventually(lambda: _true(0 < _unsent(channel) <= 200_000), "the first call to be on its way")
+        for _ in range(5):
+            await writing.run_out_again()
+            assert not channel.closed.done(), channel.closed
+        assert [call.done() for call in calls] == [True, False]
         (tmp_path / "go").touch()
         async with asyncio.timeout(AT_ONCE):
             await asyncio.gather(*calls)
@@ -262,15 +274,24 @@ async def test_a_server_that_works_on_one_long_call_keeps_it_while_the_next_wait
 async def test_a_server_that_reads_slowly_is_not_one_that_reads_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "STDIO_WRITE", 0.5)
+    writing = in_hand(monkeypatch, "STDIO_WRITE")
     (tmp_path / "go").touch()
     arrived: asyncio.Queue[object] = asyncio.Queue()
-    channel = Stdio(Launch(argv=[sys.executable, "-c", _HELD, str(tmp_path / "go"), "0.05"]))
+    channel = Stdio(Launch(argv=[sys.executable, "-c", _HELD, str(tmp_path / "go"), "0.01"]))
     await channel.open(arrived.put_nowait)
     try:
         await arrived.get()
-        # Two and a half seconds of reading.
-        await channel.send(_call(1, 1_500_000))
+        # Half a second of reading, in which a little of it is read before each time that the limit is over.
+        sending, limits_over = asyncio.create_task(channel.send(_call(1, 1_500_000))), 0
+        await writing.met()
+        while writing.running:
+            left = _unsent(channel)
+            await eventually(lambda left=left: _true(_unsent(channel) < left), "some of it to be read")  # type: ignore[misc]
+            if writing.running:
+                await writing.run_out_again()
+                limits_over += 1
+        await sending
+        assert limits_over > 2
         async with asyncio.timeout(AT_ONCE):
             await arrived.get()
     finally:
