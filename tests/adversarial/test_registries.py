@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import time
@@ -16,10 +17,12 @@ from pilothouse.net.loop_clients import close_clients
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER as ME
+from pilothouse.types.registries import FoundServers
 from pilothouse.types.servers import ServerInput
 from pilothouse.wiring import open_host
 from tests.mcp.registry.services import NOWHERE, Both, open_registries
 from tests.support.lag import HELD, least_hold
+from tests.support.limits_in_hand import in_hand
 from tests.support.package_indexes import indexes
 from tests.support.registry_server import (
     HTML,
@@ -32,7 +35,7 @@ from tests.support.registry_server import (
     smithery_entry,
 )
 from tests.support.tiny_http import Answer, Request
-from tests.support.waiting import PATIENCE, eventually
+from tests.support.waiting import eventually
 
 GITHUB = official_entry("io.github.github/github-mcp-server", title="GitHub", packages=[npm("@github/mcp")])
 STRIPE = smithery_entry("stripe", title="Stripe Payments", verified=True, uses=40_000)
@@ -126,8 +129,21 @@ async def test_searching_and_looking_at_proposals_starts_keeps_and_reaches_nothi
 async def test_a_registry_that_fails_holds_up_neither_the_search_nor_the_other_one(
     home: Path, monkeypatch: pytest.MonkeyPatch, failure: str
 ) -> None:
-    # The time for the other one, and for what is wrong to be known.
-    monkeypatch.setattr(limits, "REGISTRY_PATIENCE", 2.0 if failure in ("hangs", "trickles") else PATIENCE)
+    # It is over once the other one has answered, and what it said is kept.
+    patience = in_hand(monkeypatch, "REGISTRY_PATIENCE")
+
+    async def search(both: Both) -> FoundServers:
+        searching = asyncio.create_task(both.finder.search("github"))
+
+        async def ended() -> bool:
+            kept = await asyncio.to_thread(both.finder.copy.was_asked, "smithery", "github")
+            if kept and failure in ("hangs", "trickles"):
+                patience.run_out()
+            return searching.done()
+
+        await eventually(ended, "the search to end")
+        return await searching
+
     async with open_registries(home, monkeypatch, [GITHUB], [smithery_entry("@a/github")]) as both:
         if failure == "hangs":
             both.official.hangs()
@@ -136,11 +152,11 @@ async def test_a_registry_that_fails_holds_up_neither_the_search_nor_the_other_o
         else:
             both.official.says(_failing(failure))
         # Of one that hangs it says that it was not waited for to the end.
-        found = await both.finder.search("github")
+        found = await search(both)
         assert [each.name for each in found.servers] == ["@a/github"]
         assert found.notes[0].startswith("The official registry ")
         assert _SAID[failure] in found.notes[0]
-        assert [each.name for each in (await both.finder.search("github")).servers] == ["@a/github"]
+        assert [each.name for each in (await search(both)).servers] == ["@a/github"]
 
 
 _SAID = {
