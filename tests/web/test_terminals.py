@@ -19,6 +19,7 @@ from pilothouse.types import limits
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.wiring import OpenHost
 from tests.support.in_process_server import BEARER, PATIENCE, Reach, serve_folder
+from tests.support.limits_in_hand import in_hand
 from tests.support.processes import all_ended, processes_with
 from tests.support.waiting import eventually
 
@@ -227,7 +228,7 @@ async def test_signing_out_ends_the_window_but_not_the_terminal(bench: Bench) ->
 async def test_a_window_that_reads_nothing_slows_nobody_and_is_let_go(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "WRITE_TIMEOUT", 0.3)
+    writing = in_hand(monkeypatch, "WRITE_TIMEOUT")
     async with bench.window() as quick:
         await quick.open()
         address = f"ws://{bench.server.authority}{bench.path}/socket"
@@ -236,7 +237,9 @@ async def test_a_window_that_reads_nothing_slows_nobody_and_is_let_go(
         await quick.say(type="input", data="head -c 30000000 /dev/zero | tr '\\0' 'x'; echo; echo al''l\r")
         await quick.sees(b"\nall")
 
+        # The quick one has all that there is: only the slow one can still be under the limit.
         async def readers() -> bool:
+            writing.run_out()
             tasks = [task for task in asyncio.all_tasks() if getattr(task.get_coro(), "__name__", "") == "_show"]
             return len(tasks) == 1
 

@@ -10,7 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from pilothouse.tools.sandbox.processes import Child
+from pilothouse.tools.sandbox.resource_limits import Caps
 from pilothouse.tools.sandbox.sandbox import Order
+from pilothouse.tools.terminal import commands
 from pilothouse.tools.terminal.output_buffer import HeadTail
 from pilothouse.tools.terminal.running import RunCommand
 from pilothouse.types import limits
@@ -128,14 +131,30 @@ async def test_without_a_sandbox_no_command_is_covered_by_the_mode_that_asks_not
 
 
 @pytest.mark.case("F-59", "CMD-08", "TRM-26")
-async def test_a_command_that_takes_too_long_is_ended_with_everything_it_started(terminal: TerminalCalls) -> None:
-    began = time.monotonic()
-    script = "echo begun; trap '' TERM; (setsid sleep 90477101 &); sleep 90477102 & sleep 90477103"
+async def test_a_command_that_takes_too_long_is_ended_with_everything_it_started(
+    terminal: TerminalCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The quotes keep the shell from being taken for what it starts.
+    script = "echo begun; trap '' TERM; (setsid sleep 9047710''1 &); sleep 9047710''2 & sleep 9047710''3"
+    real, began = commands.watched, 0.0
+
+    async def running() -> bool:
+        return all(processes_with(f"9047710{mark}") for mark in "123")
+
+    async def watched(child: Child, folder: str, caps: Caps, timeout: float | None) -> commands.Ending:
+        nonlocal began
+        # Its time is counted once all of it is there, as fast as the machine may be.
+        await eventually(running, "all that it starts")
+        began = time.monotonic()
+        return await real(child, folder, caps, timeout)
+
+    monkeypatch.setattr(commands, "watched", watched)
     output = await terminal.call("run_command", command=script, timeout=0.5)
     assert output.error is not None
     assert output.error.code == "TIMEOUT"
     assert "ended after 0.5 s" in output.text
     assert "begun" in output.text
+    assert began
     assert time.monotonic() - began < AT_ONCE
     assert all_ended("9047710")
 

@@ -175,10 +175,14 @@ async def test_closing_ends_everything_in_the_session(kind: SandboxKind, home: P
 
 
 @pytest.mark.case("TRM-25")
-async def test_what_listens_is_told_politely_before_it_is_killed(terminal: TerminalCalls, work: Path) -> None:
+async def test_what_listens_is_told_politely_before_it_is_killed(
+    terminal: TerminalCalls, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # All the time that it needs; then the shell ends by itself, and nothing is waited for any more.
+    monkeypatch.setattr(limits, "COMMAND_GRACE", 2 * PATIENCE)
     await terminal.does("create_session")
     await terminal.types(
-        "bash -c 'trap \"echo asked > told; exit\" TERM; echo ready; while :; do sleep 0.05; done'\r\n"
+        "bash -c 'trap \"echo asked > told; exit\" TERM; echo ready; while :; do sleep 0.05; done'; exit\r\n"
     )
     await terminal.says("\nready")
     await terminal.does("close_session")
