@@ -36,9 +36,11 @@ async def test_a_wait_under_a_limit_in_hand_ends_when_the_test_says_so(monkeypat
 
 async def test_what_is_done_before_its_limit_does_not_meet_it(monkeypatch: pytest.MonkeyPatch) -> None:
     limit = in_hand(monkeypatch, "WRITE_TIMEOUT")
-    soon = [asyncio.create_task(asyncio.sleep(0)), asyncio.create_task(asyncio.sleep(0.01))]
+    go = asyncio.Event()
+    soon = [asyncio.create_task(asyncio.sleep(0)), asyncio.create_task(go.wait())]
     first, later = await asyncio.wait(soon, timeout=limits.WRITE_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
     assert (first, later) == ({soon[0]}, {soon[1]})
+    go.set()
     done, _ = await asyncio.wait(soon, timeout=limits.WRITE_TIMEOUT)
     assert done == set(soon)
     async with asyncio.timeout(PATIENCE), asyncio.timeout(limits.WRITE_TIMEOUT):

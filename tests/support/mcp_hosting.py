@@ -107,9 +107,17 @@ class McpHost:
         """Wait until a server has a call under way."""
 
         async def busy() -> bool:
-            return self.server(name).connection("c1").busy
+            return any(each.busy and each.up for each in self.server(name).connections.values())
 
-        await eventually(busy, "the call to begin")
+        await eventually(busy, "the call to be under way")
+
+    async def until_logged(self, name: str, words: str) -> None:
+        """Wait until a line of a server's log ends with these words."""
+
+        async def look() -> bool:
+            return any(line.text.endswith(words) for line in (await self.admin.log(ME, name)).lines)
+
+        await eventually(look, f"{words!r} in the log of {name}")
 
     async def until(self, name: str, *states: str, timeout: float = 15) -> ServerView:
         """Wait until a server is in one of these states."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import WriteTransport
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -55,3 +56,11 @@ async def open_session(
         yield talked
     finally:
         await talked.session.close()
+
+
+def unsent(channel: Stdio) -> int:
+    """Return how many bytes have not left yet."""
+    assert channel._transport is not None
+    pipe = channel._transport.get_pipe_transport(0)
+    assert isinstance(pipe, WriteTransport)
+    return int(pipe.get_write_buffer_size())

@@ -29,11 +29,8 @@ from tests.support.limits_in_hand import in_hand
 from tests.support.mcp_hosting import McpHost, Progress, context, failure, open_mcp_host, text, until_ended
 from tests.support.waiting import eventually
 
-TALKS = "import time; print('Hello', flush=True); time.sleep(60)"
-
-
-async def logged(hosted: McpHost, server: str, words: str) -> bool:
-    return any(line.text.endswith(words) for line in (await hosted.admin.log(ME, server)).lines)
+TALKS = ("-c", "import time; print('Hello', flush=True); time.sleep(60)")
+TALKING = ServerInput(name="X", command=sys.executable, args=TALKS)
 
 
 async def add_with_consent_only(hosted: McpHost, body: ServerInput) -> ServerView:
@@ -313,7 +310,6 @@ async def test_a_server_that_stops_answering_is_found_out_and_replaced(
     call = asyncio.create_task(hosted.call("scripted.sleep", {"until": str(until), "seconds": 0}))
     await hosted.at_work("Scripted")
     os.kill(pid, signal.SIGSTOP)
-    # Time for several checks, of which none would be answered.
     for _ in range(10):
         await asyncio.sleep(limits.HEALTH_EVERY)
         answering.run_out()
@@ -325,11 +321,10 @@ async def test_a_server_that_stops_answering_is_found_out_and_replaced(
 
     async def replaced() -> bool:
         process = (await hosted.view("Scripted")).process
-        if process is None or process.pid == pid:
-            # The other one, which is well, is given all the time that it needs.
+        is_new = process is not None and process.pid != pid
+        if not is_new:  # That one is well, and has all the time that it needs.
             answering.run_out()
-            return False
-        return True
+        return is_new
 
     await eventually(replaced, "another process")
     ill = "It did not answer the health check within 2 s."
@@ -372,11 +367,10 @@ async def test_closing_ends_all_processes_side_by_side(
         # For their end it waits twice: after their input was closed, and after they were asked to.
         for _ in range(2):
             await grace.met(4)
-            assert not closing.done()
             await grace.run_out_again()
-        for pid in pids:
-            await until_ended(pid)
         await closing
+    for pid in pids:
+        await until_ended(pid)
 
 
 async def test_an_import_adds_and_starts_nothing(hosted: McpHost, scripted: Scripted, tmp_path: Path) -> None:
@@ -443,11 +437,7 @@ async def test_a_secret_typed_anew_restarts_the_server(hosted: McpHost, scripted
         (ServerInput(name="X", command="~nobody-here/x"), "Nobody knows the home folder in ~nobody-here/x.", "path"),
         (ServerInput(name="X", command="/bin/cat", cwd="~nobody-here"), "the home folder in ~nobody-here.", "path"),
         (ServerInput(name="X", command=sys.executable, args=("~nobody-here/x.py",)), "there is no file", "path"),
-        (
-            ServerInput(name="X", command=sys.executable, args=("-c", TALKS)),
-            "does not speak MCP: it wrote “Hello”.",
-            "standard",
-        ),
+        (TALKING, "does not speak MCP: it wrote “Hello”.", "standard"),
         (ServerInput(name="X", command="/bin/echo", args=("Hi",)), "MCP: it wrote “Hi”.", "standard"),
         (ServerInput(name="X", command="/bin/cat"), "", ""),
         (
@@ -465,12 +455,10 @@ async def test_a_bad_command_is_told_in_one_sentence(
     connecting = in_hand(monkeypatch, "MCP_CONNECT", 0.5)
     view = await hosted.add(body)
     testing = asyncio.create_task(hosted.admin.test(ME, view.id))
-    if TALKS in body.args:
-        # Only what was said is told.
-        await eventually(lambda: logged(hosted, view.id, ": Hello"), "what it says")
-    if TALKS in body.args or not said:
-        await connecting.met()
-        connecting.run_out()
+    if body is TALKING:
+        await hosted.until_logged(view.id, ": Hello")
+    if body is TALKING or not said:
+        await connecting.run_out_again()
     tested = await testing
     assert not tested.ok
     assert said in tested.message, tested.message
@@ -505,11 +493,7 @@ async def test_a_call_under_way_ends_with_its_server_and_does_not_start_it_again
     view = await hosted.add(scripted("--tools", str(listed), read_only=True))
     await hosted.tools_when_known("scripted.sleep")
     call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 60}))
-
-    async def under_way() -> bool:
-        return any(connection.busy and connection.up for connection in hosted.server("Scripted").connections.values())
-
-    await eventually(under_way, "the call to be under way")
+    await hosted.at_work("Scripted")
     await hosted.admin.disconnect(ME, view.id)
     code, message = failure(await call)
     assert (code, "may have been carried out" in message) == ("SERVER_LOST", True)

@@ -17,7 +17,7 @@ from pilothouse.mcp.client.processes import Ledger, environment, marked, memory_
 from pilothouse.mcp.client.session import BadAnswer, ConnectionLost, SessionOptions, connect
 from pilothouse.mcp.client.transports.stdio import Launch, Stdio
 from pilothouse.types import limits
-from tests.mcp.client.scripted_sessions import open_session, text_of
+from tests.mcp.client.scripted_sessions import open_session, text_of, unsent
 from tests.support.limits_in_hand import in_hand
 from tests.support.mcp_servers import scripted
 from tests.support.waiting import AT_ONCE, PATIENCE, eventually
@@ -236,14 +236,6 @@ def _call(number: int, size: int) -> Outgoing:
     return Outgoing(body=json.dumps(body).encode(), id=number, method="tools/call")
 
 
-def _unsent(channel: Stdio) -> int:
-    """Return how many bytes have not left yet."""
-    assert channel._transport is not None
-    pipe = channel._transport.get_pipe_transport(0)
-    assert isinstance(pipe, asyncio.WriteTransport)
-    return pipe.get_write_buffer_size()
-
-
 @pytest.mark.case("F-11", "TMO-11")
 @pytest.mark.slow
 async def test_a_server_that_works_on_one_long_call_keeps_it_while_the_next_waits_in_its_pipe(
@@ -256,7 +248,7 @@ async def test_a_server_that_works_on_one_long_call_keeps_it_while_the_next_wait
     try:
         await arrived.get()
         calls = [asyncio.create_task(channel.send(_call(number, 200_000))) for number in (1, 2)]
-        await eventually(lambda: _true(0 < _unsent(channel) <= 200_000), "the first call to be on its way")
+        await eventually(lambda: _true(0 < unsent(channel) <= 200_000), "the first call to be on its way")
         for _ in range(5):
             await writing.run_out_again()
             assert not channel.closed.done(), channel.closed
@@ -285,8 +277,8 @@ async def test_a_server_that_reads_slowly_is_not_one_that_reads_nothing(
         sending, limits_over = asyncio.create_task(channel.send(_call(1, 1_500_000))), 0
         await writing.met()
         while writing.running:
-            left = _unsent(channel)
-            await eventually(lambda left=left: _true(_unsent(channel) < left), "some of it to be read")  # type: ignore[misc]
+            left = unsent(channel)
+            await eventually(lambda left=left: _true(unsent(channel) < left), "some of it to be read")  # type: ignore[misc]
             if writing.running:
                 await writing.run_out_again()
                 limits_over += 1
