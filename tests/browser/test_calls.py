@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -241,19 +242,37 @@ async def test_calls_run_side_by_side_each_with_its_time_its_progress_and_its_ow
 
 
 @pytest.mark.case("TCL-15", "TCL-09", "TCL-11", "TMO-11")
+@pytest.mark.own_profile
 async def test_a_timeout_is_foretold_can_be_put_off_and_looks_different_from_a_failure(reviewer: Reviewer) -> None:
     slow = [call("sleep", "quick", seconds=seconds) for seconds in (50, QUICK + 1)]
+    clock = reviewer.page.clock
+    await clock.install()
     await reviewer.say("Late", [*slow, call("fail", message="No berth.")], "Done.")
     late, kept, failed = (
         reviewer.card("seconds: 50"),
         reviewer.card(f"seconds: {QUICK + 1}"),
         reviewer.card("scripted.fail"),
     )
+
+    async def ends() -> list[float]:
+        found = [item.get("data", {}).get("deadlineAt") for item in reviewer.chat.snapshot()["items"]]
+        return [end for end in found if end] if sum(map(bool, found)) == len(slow) else []
+
+    # For the page it is a second before their end from the beginning, however long it takes to look at it.
+    end = min(await eventually(ends, "both to have an end"))
+    await clock.pause_at(end - 1)
     # It is foretold though nothing was opened.
     await expect(reviewer.chat.timeline).to_contain_text(re.compile(rf"Times out in [1-{QUICK // 2}] s"))
     await reviewer.chat.open_steps()
     await expect(late).to_contain_text(re.compile(rf"Times out in [1-{QUICK // 2}] s"))
+
+    async def is_half_over() -> bool:
+        return time.time() >= end - QUICK / 2
+
+    # All of its time once more is longer than what it needs, counted from here.
+    await eventually(is_half_over, "half of the time to pass")
     await kept.get_by_role("button", name="Keep waiting").click()
+    await clock.resume()
     await expect(late).to_contain_text(f"Tool call timed out after {QUICK}s", timeout=PAST_ITS_TIME_MS)
     await _phase(late, "timed_out")
     await expect(late.locator("svg").first).to_have_css("color", AMBER)

@@ -15,9 +15,6 @@ import pytest
 from pilothouse.types import limits
 from tests.support.waiting import PATIENCE, eventually
 
-# A test that never runs it out ends all the same.
-AMPLE = 3 * PATIENCE
-
 
 class InHand(float):
     """A number of seconds that only the test counts, where it is given to `asyncio.timeout` or `asyncio.wait`."""
@@ -71,7 +68,8 @@ def in_hand(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float | None = 
 
     @asynccontextmanager
     async def held() -> AsyncIterator[asyncio.Timeout]:
-        async with real_timeout(AMPLE) as inner:
+        # A test that never runs it out ends all the same.
+        async with real_timeout(PATIENCE) as inner:
             with limit._counting(lambda: None if inner.expired() else inner.reschedule(0)):
                 yield inner
 
@@ -86,7 +84,7 @@ def in_hand(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float | None = 
                     if not pending or enough or over.is_set():
                         return futures - pending, pending
                     first = asyncio.FIRST_COMPLETED
-                    done, _ = await real_wait({*pending, waiting}, timeout=AMPLE, return_when=first)
+                    done, _ = await real_wait({*pending, waiting}, timeout=PATIENCE, return_when=first)
                     if not done:
                         over.set()
         finally:
