@@ -13,7 +13,7 @@ from typing import Protocol
 
 import pytest
 import pytest_asyncio
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
@@ -38,8 +38,9 @@ gc.disable()
 network.allow_only_loopback()
 # The tests of this folder read all the sources.
 SOURCE_RULES = "tests/architecture/"
-# How long an example takes says more about the machine than about the code.
-settings.register_profile("unhurried", deadline=None)
+# How long an example takes says more about the machine than about the code. With CI set, Hypothesis would try the same
+# examples in each run; SAMPLE_SEED chooses them here.
+settings.register_profile("unhurried", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
 

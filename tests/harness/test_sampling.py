@@ -76,6 +76,7 @@ def test_a_share_runs_with_a_seed_that_repeats_it_and_with_those_that_always_run
 
 
 EXAMPLES = """
+import tests.conftest
 from hypothesis import given, strategies as st
 
 @given(st.integers())
@@ -88,14 +89,16 @@ def test_examples(number: int) -> None:
 def test_the_seed_repeats_the_examples_of_hypothesis(project: Path) -> None:
     (project / "test_examples.py").write_text(EXAMPLES)
 
-    def examples(seed: str) -> list[str]:
+    def examples(seed: str, **variables: str) -> list[str]:
         plugin = ("-p", "_hypothesis_pytestplugin", "-s", "test_examples.py")
-        return re.findall(r"example (-?\d+);", ran(project, *plugin, SAMPLE_SEED=seed)[1])
+        return re.findall(r"example (-?\d+);", ran(project, *plugin, good=True, SAMPLE_SEED=seed, **variables)[1])
 
     first = examples("5")
     assert len(first) > 50
     assert examples("5") == first
     assert examples("6") != first
+    # There Hypothesis's own choice would be the same examples in each run.
+    assert examples("6", CI="true") != examples("5", CI="true")
 
 
 @pytest.mark.slow
