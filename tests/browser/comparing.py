@@ -7,6 +7,7 @@ from pathlib import Path
 
 from playwright.async_api import Locator, expect
 
+from tests.browser.menus import close_menu
 from tests.browser.studio import Chat, Studio, Turn
 
 NAMES = {"alpha": "Alpha", "beta": "Beta", "gamma": "Gamma"}
@@ -67,8 +68,7 @@ async def choose(chat: Chat, *names: str) -> None:
         wanted = (await box.inner_text()).split("\n")[0] in names
         if (await box.get_attribute("aria-checked") == "true") != wanted:
             await box.click()
-    await page.keyboard.press("Escape")
-    await expect(page.get_by_role("menu")).to_have_count(0)
+    await close_menu(page)
 
 
 async def _choices(chat: Chat) -> list[Locator]:

@@ -12,6 +12,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.browser.axe import serious_problems
 from tests.browser.console import Console
 from tests.browser.kept import go
+from tests.browser.menus import close_menu
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
 
@@ -147,7 +148,7 @@ async def test_dialogs_and_menus_keep_nobody_out(tab: Chat) -> None:
     await page.get_by_role("button", name="Model: Script").click()
     await expect(page.get_by_role("menuitem", name="Manage Models…")).to_be_visible()
     await check(tab)
-    await page.keyboard.press("Escape")
+    await close_menu(page)
 
 
 async def test_the_list_and_the_search_keep_nobody_out(tab: Chat, studio: Studio) -> None:

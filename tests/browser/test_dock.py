@@ -11,6 +11,7 @@ from playwright.async_api import BrowserContext, Locator, expect
 from tests.browser.answering import agree, button, create, files, run
 from tests.browser.approving import Reviewer, add_server, call, open_reviewer, wait_until_connected
 from tests.browser.axe import serious_problems
+from tests.browser.menus import close_menu
 from tests.browser.resting import comes_to, place_of, stop_clock
 from tests.browser.rooms import ECHO, write_tools
 from tests.browser.studio import Studio
@@ -152,7 +153,7 @@ async def test_no_answer_moves_from_under_the_pointer_when_a_press_takes_the_foc
     await reviewer.approval.focus()
     await answers[0].click()
     await expect(reviewer.page.get_by_role("menuitem", name="For this task")).to_be_visible()
-    await reviewer.page.keyboard.press("Escape")
+    await close_menu(reviewer.page)
     await reviewer.chat.stop.click()
     await reviewer.chat.finished()
 

@@ -10,6 +10,7 @@ from playwright.async_api import BrowserContext, FilePayload, Locator, expect
 
 from tests.browser.axe import serious_problems
 from tests.browser.branching import OTHER, answered_in_every_way, edit_and_wait, mine, more, shows
+from tests.browser.menus import close_menu
 from tests.browser.studio import Chat, Studio
 
 # Two pixels, blue.
@@ -52,8 +53,7 @@ async def test_every_message_and_every_answer_has_the_same_row_and_the_rest_in_a
         await expect(talk.page.get_by_role("menu")).to_be_visible()
         assert await serious_problems(talk.page) == []
         items[name] = [words.split("\n")[0] for words in await talk.page.get_by_role("menuitem").all_inner_texts()]
-        await talk.page.keyboard.press("Escape")
-        await expect(talk.page.get_by_role("menu")).to_have_count(0)
+        await close_menu(talk.page)
     new, hide = "Branch into a new conversation", "Hide from models"
     assert items == {
         "More about this message": [new, hide],

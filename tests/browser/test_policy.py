@@ -17,6 +17,7 @@ from tests.browser.approving import Reviewer, open_reviewer
 from tests.browser.axe import serious_problems
 from tests.browser.console import Console
 from tests.browser.kept import KeptTab, keeping
+from tests.browser.menus import close_menu
 from tests.browser.studio import Studio
 from tests.browser.width import fits
 from tests.support.waiting import eventually, until
@@ -137,7 +138,7 @@ async def test_where_no_mode_was_chosen_a_folder_is_sandboxed_and_the_menu_and_t
     await expect(chosen).to_be_checked()
     await expect(chosen).to_contain_text("Here Sandboxed, as your settings say under Permissions.")
     assert await serious_problems(reviewer.page) == []
-    await reviewer.page.keyboard.press("Escape")
+    await close_menu(reviewer.page)
     conversation = reviewer.chat.conversation
     await reviewer.chat.go("/settings/permissions")
     default = reviewer.page.get_by_role("combobox", name="Default mode")
