@@ -57,6 +57,9 @@ class Memory:
                 return {"result": {"content": [{"type": "text", "text": f"{self._name} did {params['name']}"}]}}
         return {"error": {"code": -32601, "message": "no such method"}}
 
+    def fail(self, error: ChannelError) -> None:
+        self._closed.set_result(error)
+
     def abandon(self, request_id: RequestId) -> None:
         pass
 

@@ -84,6 +84,9 @@ class Channel(Protocol):
     def abandon(self, request_id: RequestId) -> None:
         """Nobody waits for this answer any more; over HTTP this closes the response."""
 
+    def fail(self, error: ChannelError) -> None:
+        """End the connection at once for this reason; `close` is still to be called."""
+
     @property
     def closed(self) -> asyncio.Future[ChannelError | None]:
         """Return what is done when the connection ended, with why it did (None when we closed it)."""

@@ -22,6 +22,8 @@ from pilothouse.types.json import JsonObject, an_object, encode
 
 METHOD_NOT_FOUND = -32601
 INTERNAL_ERROR = -32603
+# Characters of a method's name that are repeated in an error.
+_METHOD_SHOWN = 200
 
 OnProgress = Callable[[float | None, float | None, str], None]
 # Direction, the message, its size in bytes.
@@ -97,6 +99,9 @@ class JsonRpc:
         self._tasks: set[asyncio.Task[None]] = set()
         self._last_id = 0
         self._answering = 0
+        # Answers to requests of the server that it has not read yet, and their size.
+        self._unread_answers = 0
+        self._unread_bytes = 0
         # Answers to nothing that was asked, or to what was answered before.
         self.strays = 0
         # When the server last sent anything, on the loop's clock, and who wants to know of each time.
@@ -184,11 +189,16 @@ class JsonRpc:
     async def _send(
         self, message: JsonObject, number: RequestId | None, method: str, headers: Mapping[str, str] | None
     ) -> None:
+        await self._channel.send(self._outgoing(message, number, method, headers))
+
+    def _outgoing(
+        self, message: JsonObject, number: RequestId | None, method: str, headers: Mapping[str, str] | None
+    ) -> Outgoing:
         body = encode(message)
         if self._tap is not None:
             self._tap("out", message, len(body))
         carried = {**self.headers, **headers} if headers else self.headers
-        await self._channel.send(Outgoing(body=body, id=number, method=method, headers=carried))
+        return Outgoing(body=body, id=number, method=method, headers=carried)
 
     # --- hearing ---
 
@@ -214,7 +224,8 @@ class JsonRpc:
         elif not isinstance(method, str):
             self._handlers.on_garbage(str(message)[: limits.GARBAGE_BYTES], "a method that is no text")
         elif message.get("id") is not None:
-            self._later(lambda: self._answer(message["id"], method, an_object(message.get("params"))))
+            if not self._channel.closed.done():
+                self._later(lambda: self._answer(message["id"], method, an_object(message.get("params"))))
         elif method == "notifications/progress":
             self._progressed(an_object(message.get("params")))
         else:
@@ -260,8 +271,10 @@ class JsonRpc:
     async def _answer(self, number: RequestId, method: str, params: JsonObject) -> None:
         reply: JsonObject = {"jsonrpc": "2.0", "id": number}
         answer = self._handlers.on_request(method, params) if self._answering < limits.SERVER_REQUESTS else None
+        # Large parameters are not kept while the answer waits.
+        del params
         if answer is None:
-            reply["error"] = {"code": METHOD_NOT_FOUND, "message": f"{method} is not offered"}
+            reply["error"] = {"code": METHOD_NOT_FOUND, "message": f"{method[:_METHOD_SHOWN]} is not offered"}
         else:
             self._answering += 1
             try:
@@ -270,7 +283,24 @@ class JsonRpc:
                 reply["error"] = {"code": error.code, "message": error.message}
             finally:
                 self._answering -= 1
-        await self._send(reply, None, "", None)
+        await self._send_answer(self._outgoing(reply, None, "", None))
+
+    async def _send_answer(self, answer: Outgoing) -> None:
+        """Send an answer; a server that leaves too many of them unread is stopped."""
+        size = len(answer.body)
+        many = self._unread_answers >= limits.SERVER_ANSWERS
+        if many or (self._unread_answers and self._unread_bytes + size > limits.SERVER_ANSWERS_BYTES):
+            if not self._channel.closed.done():
+                message = "The server does not read the answers to its own requests; it was stopped."
+                self._channel.fail(ChannelError(message))
+            return
+        self._unread_answers += 1
+        self._unread_bytes += size
+        try:
+            await self._channel.send(answer)
+        finally:
+            self._unread_answers -= 1
+            self._unread_bytes -= size
 
     # --- the end ---
 
@@ -300,8 +330,11 @@ class JsonRpc:
 
 async def _forgiving(work: Callable[[], Awaitable[None]]) -> None:
     """Do something that nobody waits for; a connection that broke meanwhile says so elsewhere."""
+    doing = work()
+    # It may hold a large message.
+    del work
     try:
-        await work()
+        await doing
     except ChannelError:
         return
 

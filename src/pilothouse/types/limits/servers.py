@@ -56,8 +56,11 @@ LISTEN_AGAIN = 30.0
 ROOTS_ASKED = 1.0
 # For it to take them up: a look at each folder.
 ROOTS_TAKEN = 0.05
-# Requests a server may have open with us; more are refused at once.
+# Requests of a server that are worked on at once; more are refused.
 SERVER_REQUESTS = 32
+# Answers to a server's own requests that wait because it does not read, and their size: above either it is stopped.
+SERVER_ANSWERS = 512
+SERVER_ANSWERS_BYTES = 64 * 1024 * 1024
 
 # --- local servers' processes -------------------------------------------------------------------
 # The longest line of a server that is taken; one result of 50 MB fits, an endless line does not.

@@ -54,6 +54,9 @@ class RemoteChannel(Channel):
     def closed(self) -> asyncio.Future[ChannelError | None]:
         return self._closed
 
+    def fail(self, error: ChannelError) -> None:
+        self._end(error)
+
     @property
     def _host(self) -> str:
         return place_of(self._target.url).host

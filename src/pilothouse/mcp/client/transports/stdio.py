@@ -58,6 +58,8 @@ class Stdio(asyncio.SubprocessProtocol):
         self._transport: asyncio.SubprocessTransport | None = None
         self._sandboxed: SandboxedProgram | None = None
         self._ending = False
+        # One message at a time goes into the pipe; the others wait for this lock.
+        self._writing = asyncio.Lock()
         self._blocked: asyncio.Future[None] | None = None
         self._lines = _Lines(limits.STDIO_LINE_BYTES)
         self._unread: deque[bytes] = deque()
@@ -115,8 +117,13 @@ class Stdio(asyncio.SubprocessProtocol):
 
     async def send(self, message: Outgoing) -> None:
         """Write a line; a process that does not read is given up after a while."""
+        async with self._writing:
+            await self._write(message)
+
+    async def _write(self, message: Outgoing) -> None:
         if self._closed.done() or self._transport is None:
-            raise ChannelError("The server is not running.", sent=False)
+            error = self._closed.result() if self._closed.done() else None
+            raise ChannelError(error.message if error else "The server is not running.", sent=False)
         pipe = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
         if pipe.is_closing():
             # It reads nothing any more; a moment later it is known why.
@@ -153,6 +160,14 @@ class Stdio(asyncio.SubprocessProtocol):
     def abandon(self, request_id: RequestId) -> None:
         """Remember that nobody waits for this answer; all of them come over one pipe."""
         self._pending.over(request_id)
+
+    def fail(self, error: ChannelError) -> None:
+        """Stop reading; what the process has already written is dropped."""
+        self._unread.clear()
+        if self._transport is not None:
+            self._output.close()
+        if not self._closed.done():
+            self._closed.set_result(error)
 
     async def close(self) -> None:
         """End the process and all that descends from it."""

@@ -138,6 +138,8 @@ class WebSocketChannel(RemoteChannel):
                 for arrived in await arrivals_in_steps(await socket.receive()):
                     self._pending.came(arrived)
                     self._deliver(arrived)
+                # Messages that have already come in are received without a pause.
+                await asyncio.sleep(0)
         except NetError as error:
             await self._broke(error)
 
