@@ -385,14 +385,14 @@ class PageState(Frozen, frozen=True):
 # --- the page's WebSocket ------------------------------------------------------------------------
 
 
-class Subscribe(msgspec.Struct, frozen=True, tag_field="op", tag="subscribe", rename="camel"):
+class Subscribe(Body, frozen=True, tag_field="op", tag="subscribe"):
     """Send me this conversation's events after this number, and keep sending."""
 
     conversation_id: str
     after: int
 
 
-class Unsubscribe(msgspec.Struct, frozen=True, tag_field="op", tag="unsubscribe", rename="camel"):
+class Unsubscribe(Body, frozen=True, tag_field="op", tag="unsubscribe"):
     """Stop sending this conversation's events."""
 
     conversation_id: str

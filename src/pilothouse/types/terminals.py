@@ -145,7 +145,7 @@ class Ran(msgspec.Struct, frozen=True):
 # --- a terminal's WebSocket ----------------------------------------------------------------------
 
 
-class OpenTerminal(msgspec.Struct, frozen=True, tag_field="type", tag="open", rename="camel"):
+class OpenTerminal(Body, frozen=True, tag_field="type", tag="open"):
     """Start the session or take the one that runs, and send its output from a byte on."""
 
     columns: int = 80
@@ -153,20 +153,20 @@ class OpenTerminal(msgspec.Struct, frozen=True, tag_field="type", tag="open", re
     start: int = msgspec.field(default=0, name="from")
 
 
-class TypeInput(msgspec.Struct, frozen=True, tag_field="type", tag="input", rename="camel"):
+class TypeInput(Body, frozen=True, tag_field="type", tag="input"):
     """What the person typed."""
 
     data: str
 
 
-class ResizeTerminal(msgspec.Struct, frozen=True, tag_field="type", tag="resize", rename="camel"):
+class ResizeTerminal(Body, frozen=True, tag_field="type", tag="resize"):
     """The window has another size now."""
 
     columns: int
     rows: int
 
 
-class SelectText(msgspec.Struct, frozen=True, tag_field="type", tag="select", rename="camel"):
+class SelectText(Body, frozen=True, tag_field="type", tag="select"):
     """The person selected something."""
 
     text: str

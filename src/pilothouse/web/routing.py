@@ -16,11 +16,11 @@ from starlette.responses import Response
 from pilothouse.host.service import HostService
 from pilothouse.types import limits
 from pilothouse.types.api import PartData
-from pilothouse.types.errors import PilothouseError
+from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.exchange import Download
 from pilothouse.types.json import encode, explained
 from pilothouse.types.verbs import Method, Parameter, Verb
-from pilothouse.web.bodies import check_depth, plain_names, read_body
+from pilothouse.web.bodies import check_depth, check_fields, plain_names, read_body
 from pilothouse.web.files import DownloadResponse, file_response
 from pilothouse.web.guard import client_of
 from pilothouse.web.problems import internal_problem, problem_response
@@ -211,12 +211,17 @@ async def decode_body(route: AnyRoute, request: Request) -> object:
     raw = await read_body(request)
     check_depth(raw)
     try:
-        return msgspec.json.decode(plain_names(raw) or b"{}", type=route.body)
+        named = plain_names(raw) or b"{}"
+        body: object = msgspec.json.decode(named, type=route.body)
+        check_fields(named, route.body)
+    except BadField as error:
+        raise PilothouseError("bad_request", f"The request is not right: {error.message}", fix=_DESCRIBED) from None
     except msgspec.ValidationError as error:
         message = f"The request is not right: {explained(error).message}"
         raise PilothouseError("bad_request", message, fix=_DESCRIBED) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise PilothouseError("bad_request", "The request's body is not valid JSON.", fix="Send JSON.") from None
+    return body
 
 
 async def make_call(route: AnyRoute, request: Request) -> Call[Any, Any]:

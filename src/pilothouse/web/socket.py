@@ -17,7 +17,7 @@ from pilothouse.types.api import LaggedFrame, ProblemFrame, SocketCommand, Subsc
 from pilothouse.types.errors import PASSING, PilothouseError
 from pilothouse.types.feed import Lagged
 from pilothouse.types.host import FeedBatch
-from pilothouse.types.json import encode, encode_text
+from pilothouse.types.json import encode, encode_text, explained
 from pilothouse.web.guard import PROTOCOL
 from pilothouse.web.problems import internal_problem
 from pilothouse.web.sessions import Access, Caller
@@ -72,6 +72,9 @@ async def next_command(socket: WebSocket, commands: msgspec.json.Decoder[T]) -> 
         return commands.decode(await socket.receive_text())
     except (*GONE, KeyError):
         return None
+    except msgspec.ValidationError as error:
+        message = f"The command was not understood: {explained(error).message}"
+        raise PilothouseError("bad_request", message) from None
     except (msgspec.DecodeError, UnicodeEncodeError):
         raise PilothouseError("bad_request", "The command was not understood.") from None
 
