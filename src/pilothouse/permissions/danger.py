@@ -42,6 +42,8 @@ _READS = "What it runs cannot be known: a shell reads it from elsewhere."
 _TANGLED = "What it runs cannot be known: it is too tangled to be read."
 _DOWNLOADED = "It runs what it downloads."
 _OUTSIDE = "It writes to a file outside of the working directory."
+_OVERWRITES = "It writes over a file or a disk."
+_ENDS_ALL = "It ends every process of the account."
 _OTHER_PROGRAMS = "It changes what other programs run."
 
 _SETTING = frozenset({"env", "export", "declare", "typeset", "local", "readonly"})
@@ -111,6 +113,8 @@ class _Judge:
             return _OTHER_PROGRAMS
         if any(map(self._is_outside, simple.written)):
             return _OUTSIDE
+        if simple.words == [":"] and any(not any(within(path, place) for place in _OPEN) for path in simple.emptied):
+            return _OVERWRITES
         return self._words(simple.words, simple, around, level) if simple.words else ""
 
     def _words(self, words: Sequence[str], simple: Simple, around: _Around, level: int) -> str:
@@ -173,6 +177,9 @@ class _Judge:
     def _effects(self, names: frozenset[str], words: Sequence[str]) -> str:
         if names & _SETTING and any(STARTING.fullmatch(word.partition("=")[0]) for word in words[1:] if "=" in word):
             return _OTHER_PROGRAMS
+        # Behind a signal, -1 stands for every process.
+        if "kill" in names and "-1" in words[2:]:
+            return _ENDS_ALL
         files = [word for word in words[1:] if not word.startswith("-")]
         written = files if names & WRITING_ALL else files[1:][-1:] if names & WRITING_LAST else []
         return _OUTSIDE if any(map(self._is_outside, written)) else ""

@@ -36,6 +36,11 @@ FAMILIES = {
     "It deletes whatever it finds.": """
         find                       | -delete
     """,
+    "It deletes files in a line of code.": """
+        python,pypy,perl,ruby,node,nodejs,php,deno,bun | *unlink(* *unlinksync(* os.remove(* *[!a-z0-9_]os.remove(*
+        perl,ruby                  | unlink?glob* unlink?[<$@]* *[!a-z0-9_./-]unlink?[<$@]*
+        ruby                       | file.delete(* *[!a-z0-9_]file.delete(*
+    """,
     "It erases disks or files for good.": """
         mkfs,mke2fs,mkswap,wipefs,shred,wipe,fdisk,sfdisk,cfdisk,gdisk,sgdisk,parted,blkdiscard,hdparm
         zfs,zpool destroy,rollback
@@ -47,6 +52,9 @@ FAMILIES = {
     "It writes over a file or a disk.": """
         dd                         | of=*
         truncate
+    """,
+    "It moves files to where nothing is kept.": """
+        mv                         | /dev/null
     """,
     "It throws work away.": """
         git reset                  | --hard --merge --keep
@@ -186,6 +194,9 @@ FAMILIES = {
     """,
     "It gives a container this machine.": """
         docker,podman,nerdctl run,create,exec | --privileged --pid=host --volume=/:* /:* --mount=*src=/,*
+    """,
+    "It runs code that it makes up.": """
+        python,pypy                | exec(* *[!.a-z0-9_]exec(*
     """,
     "It runs a command that stands in its options.": """
         tar,gtar,bsdtar            | --to-command* --checkpoint-action* --info-script*

@@ -256,6 +256,8 @@ class _Reader(WordReader):
             simple.reads = True
         elif ">" in sign and not (sign.endswith("&") and (word.isdigit() or word in ("-", ""))):
             simple.written.append(word)
+            if sign not in ("<>", ">>", "&>>"):
+                simple.emptied.append(word)
         return True
 
     def _is_hard_to_read_here(self) -> bool:

@@ -44,6 +44,8 @@ class Simple(msgspec.Struct):
     words: list[str] = msgspec.field(default_factory=list)
     assigned: list[str] = msgspec.field(default_factory=list)
     written: list[str] = msgspec.field(default_factory=list)
+    # Those of `written` that lose what was in them.
+    emptied: list[str] = msgspec.field(default_factory=list)
     given: list[str] = msgspec.field(default_factory=list)
     # Whether it reads a file by its name.
     reads: bool = False
