@@ -232,6 +232,37 @@ def test_code_that_a_variable_names_is_bound_as_well(project: Path, variables: d
     assert now.changes == (f"The content of {project / 'hook.mjs'} changed.",)
 
 
+CODE = "can make the program load other code"
+ELSEWHERE = "sends what the program says and gets through a proxy"
+GENUINE = "changes which machines the program takes for genuine"
+
+
+@pytest.mark.case("SPAWN-03")
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        *((name, CODE) for name in ("NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")),
+        *(
+            (name, CODE)
+            for name in ("NPM_CONFIG_REGISTRY", "npm_config_script_shell", "DOTNET_STARTUP_HOOKS", "LUA_INIT")
+        ),
+        *((name, ELSEWHERE) for name in ("HTTPS_PROXY", "http_proxy", "ALL_PROXY")),
+        *((name, GENUINE) for name in ("NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "SSL_CERT_FILE")),
+    ],
+)
+def test_a_variable_that_changes_what_runs_or_whom_it_talks_to_is_warned_about(
+    project: Path, variable: str, words: str
+) -> None:
+    subject = entry("node s.js", project, plain_env={variable: "x"})
+    assert f"The variable {variable} {words}." in asked(subject).warnings
+
+
+@pytest.mark.parametrize("variable", ["MODE", "env", "GIT_CONFIG_NOSYSTEM", "NO_PROXY", "API_KEY_PATH"])
+def test_an_ordinary_variable_is_not_warned_about(project: Path, variable: str) -> None:
+    subject = entry("node s.js", project, plain_env={variable: "x"})
+    assert not [warning for warning in asked(subject).warnings if "variable" in warning]
+
+
 @pytest.mark.case("SPAWN-03")
 def test_a_file_that_appears_or_goes_is_told(project: Path) -> None:
     subject = entry("uv --directory $D run late.py", project)

@@ -32,7 +32,16 @@ if TYPE_CHECKING:
 
 _LOADERS = re.compile(
     r"LD_(PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_.*|NODE_OPTIONS|NODE_PATH|PYTHON(PATH|STARTUP|HOME)|BASH_ENV|ENV|PATH|IFS"
-    r"|PERL5(OPT|LIB)|RUBYOPT|RUBYLIB|GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PAGER|ASKPASS)|npm_config_.*|UV_.*INDEX.*|PIP_.*"
+    r"|PERL5(OPT|LIB)|RUBYOPT|RUBYLIB|GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PAGER|ASKPASS|EXEC_PATH|PROXY_COMMAND)"
+    r"|GIT_CONFIG_(GLOBAL|SYSTEM|PARAMETERS|COUNT|KEY_.*|VALUE_.*)"
+    r"|(?i:npm_config_.*)|UV_.*INDEX.*|PIP_.*|(JAVA_TOOL|JDK_JAVA|_JAVA|MAVEN|GRADLE|BUN)_OPT(IONS|S)|CLASSPATH"
+    r"|DOTNET_STARTUP_HOOKS|(CORECLR|COR)_PROFILER.*|LUA_(INIT|PATH|CPATH).*|PHP_INI_SCAN_DIR|PHPRC|ZDOTDIR"
+)
+_PROXIES = re.compile(r"(ALL|FTP|HTTP|HTTPS|WS|WSS)_PROXY", re.IGNORECASE)
+_AUTHORITIES = re.compile(
+    r"NODE_EXTRA_CA_CERTS|NODE_TLS_REJECT_UNAUTHORIZED|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|GIT_SSL_NO_VERIFY"
+    r"|PYTHONHTTPSVERIFY|AWS_CA_BUNDLE|GIT_SSL_CAINFO|DENO_CERT",
+    re.IGNORECASE,
 )
 _CODE_FLAGS = {"-c", "-e", "-p", "--eval", "--print", "--call", "--require", "-r", "--import", "--from"}
 _MOUNTS = {"-v", "--volume", "--mount"}
@@ -79,6 +88,10 @@ def warnings(entry: ServerEntry, now: Agreed) -> Iterator[str]:
     for name in (re.split("[=,]", line)[0] for line in now.environment):
         if _LOADERS.fullmatch(name):
             yield f"The variable {visible(name)} can make the program load other code."
+        elif _PROXIES.fullmatch(name):
+            yield f"The variable {visible(name)} sends what the program says and gets through a proxy."
+        elif _AUTHORITIES.fullmatch(name):
+            yield f"The variable {visible(name)} changes which machines the program takes for genuine."
     for file in now.files:
         yield from _file_warnings(file)
 
