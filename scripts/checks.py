@@ -29,7 +29,7 @@ REPORTS = ROOT / ".cache" / "reports"
 HEAVY = ("conformance", "wires", "behaviour", "adversarial", "faults", "browser")
 # The suites that talk to programs which are not ours.
 FOREIGN = ("conformance", "wires", "behaviour", "browser", "mcp")
-TYPED = ("src", "tests", "bench", "scripts", "hatch_build.py")
+TYPED = ("src", "tests", "bench", "judges", "scripts", "hatch_build.py")
 # One more than a small machine has cores: many tests wait for a process or a line.
 WORKERS = ("-n", "3", "--dist", "loadfile")
 FEW_WORKERS = ("-n", "2", "--dist", "loadfile")

@@ -26,7 +26,7 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 NAMED = re.compile(r"`([\w.-]+/[\w./-]*)")
 # What a recipe calls the files of, and what stands in the data folder under the name of a part.
 PLACEHOLDER = re.compile(r"NAME|NOUN|^secrets/(bindings\.json|master\.key)$")
-OUR_FOLDERS = {"bench", "docs", "page", "requirements", "scripts", "src", "tests"} | {
+OUR_FOLDERS = {"bench", "docs", "judges", "page", "requirements", "scripts", "src", "tests"} | {
     path.name for path in (ROOT / "src/pilothouse").iterdir() if path.is_dir()
 }
 
