@@ -37,6 +37,11 @@ function Choices({ compared }: { compared: readonly string[] }) {
     if (opened) whenDrawn(() => list.current?.querySelector<HTMLElement>("[role=menuitemcheckbox]")?.focus());
   }, [opened]);
   const isFull = compared.length >= MOST_COMPARED;
+  useEffect(() => {
+    // An item that is disabled loses the focus, and with no focus in the menu Escape would not close it.
+    const focused = list.current?.querySelector(":focus");
+    if (isFull && focused?.matches(":disabled")) list.current?.querySelector<HTMLElement>("[aria-checked=true]")?.focus();
+  }, [isFull]);
   return (
     <Menu position="top-start" width={300} closeOnItemClick={false} opened={opened} onChange={setOpened} onClose={focusComposer}>
       <Menu.Target>
