@@ -164,7 +164,7 @@ def test_readers_are_told_when_the_database_hangs_and_when_it_is_back_and_the_an
     tmp_path: Path, script: Path, postgres_url: str
 ) -> None:
     with open_stalling_line(postgres_url) as (line, url), Server(tmp_path / "home", database_url=url) as server:
-        assert server.get("/api/ready") == {"status": "ready"}
+        until(lambda: server.client.get("/api/ready").status_code == 200, "the server to be ready")
         conversation, run = _begin(server, script)
         told = Told(server, conversation)
         until(lambda: told.events, "the reader to read")
