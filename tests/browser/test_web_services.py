@@ -68,7 +68,8 @@ async def test_a_search_service_is_set_up_and_tried_in_the_settings(
     trying = searching.get_by_role("button", name="Test Brave Search")
     await expect(searching.get_by_text(f"sent only to 127.0.0.1:{service.port}.")).to_be_visible()
     await trying.click()
-    await expect(searching.get_by_text("wants a key, or refuses programs (status 401).").first).to_be_visible()
+    refused = f"Not offered to the agent: Brave Search at 127.0.0.1:{service.port} wants a key, or refuses programs"
+    await expect(searching.get_by_text(refused)).to_be_visible()
     key = searching.get_by_label("Key for Brave Search", exact=True)
     await key.fill(KEY)
     await key.press("Enter")
