@@ -195,6 +195,21 @@ async def test_who_hears_nothing_at_all_looks_once_a_second(
         await changed_at_a_known_at_b(both)
 
 
+async def look(host: OpenHost) -> str:
+    return (await host.api.servers.try_tool(ME, ToolTry(server_id="One", tool="look"))).text
+
+
+async def look_when_signed_in(host: OpenHost) -> str:
+    """Call the tool once a host knows of the sign-in; one that learned the tools just before is idle until then."""
+
+    async def signed_in() -> bool:
+        servers = (await host.api.servers.list(ME)).servers
+        return bool(servers) and servers[0].signed_in is not None and servers[0].tool_count > 0
+
+    await eventually(signed_in, "the sign-in and the tools to be known")
+    return await look(host)
+
+
 async def test_a_sign_in_begun_at_one_ends_at_the_other(both: Replicas) -> None:
     async with open_sign_in(OneTool) as setting:
         await both.a.api.servers.add(ME, ServerInput(name="One", command_line=setting.resource.mcp))
@@ -203,12 +218,7 @@ async def test_a_sign_in_begun_at_one_ends_at_the_other(both: Replicas) -> None:
         server = await both.b.api.servers.finish_sign_in(ME, answer)
         assert server.name == "One"
         for host in (both.a, both.b):
-
-            async def signed_in(host: OpenHost = host) -> bool:
-                [one] = (await host.api.servers.list(ME)).servers
-                return one.state == "connected" and one.signed_in is not None
-
-            await eventually(signed_in, "the server to be connected")
+            assert await look_when_signed_in(host) == "seen"
         with pytest.raises(PilothouseError, match="not one that waits here"):
             await both.a.api.servers.finish_sign_in(ME, answer)
 
@@ -218,17 +228,8 @@ async def test_tokens_that_ran_out_at_both_at_once_are_renewed_once(both: Replic
         await both.a.api.servers.add(ME, ServerInput(name="One", command_line=setting.resource.mcp))
         begun = await both.a.api.servers.begin_sign_in(ME, "One", SignInStart(redirect_uri=BACK))
         await both.a.api.servers.finish_sign_in(ME, SignInAnswer(address=await follow_sign_in(begun.url)))
-
-        async def look(host: OpenHost) -> str:
-            return (await host.api.servers.try_tool(ME, ToolTry(server_id="One", tool="look"))).text
-
         for host in (both.a, both.b):
-
-            async def there(host: OpenHost = host) -> bool:
-                servers = (await host.api.servers.list(ME)).servers
-                return bool(servers) and servers[0].state == "connected"
-
-            await eventually(there, "the server to be connected")
+            assert await look_when_signed_in(host) == "seen"
         setting.issuer.valid.clear()
         # A refresh token is good once: a second who shows it is refused, and would be taken for signed out.
         assert tuple(await asyncio.gather(look(both.a), look(both.b))) == ("seen", "seen")

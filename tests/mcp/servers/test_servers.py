@@ -439,7 +439,8 @@ async def test_a_secret_typed_anew_restarts_the_server(hosted: McpHost, scripted
         (ServerInput(name="X", command=sys.executable, args=("~nobody-here/x.py",)), "there is no file", "path"),
         (TALKING, "does not speak MCP: it wrote “Hello”.", "standard"),
         (ServerInput(name="X", command="/bin/echo", args=("Hi",)), "MCP: it wrote “Hi”.", "standard"),
-        (ServerInput(name="X", command="/bin/cat"), "", ""),
+        # It repeats what it is sent, so that it refuses what this program would refuse.
+        (ServerInput(name="X", command="/bin/cat"), "It refused the connection", ""),
         (
             ServerInput(name="X", command="/bin/sh", args=("-c", "echo GITHUB_TOKEN is required >&2; exit 1")),
             "“X” needs its GitHub token.",
@@ -457,7 +458,6 @@ async def test_a_bad_command_is_told_in_one_sentence(
     testing = asyncio.create_task(hosted.admin.test(ME, view.id))
     if body is TALKING:
         await hosted.until_logged(view.id, ": Hello")
-    if body is TALKING or not said:
         await connecting.run_out_again()
     tested = await testing
     assert not tested.ok
