@@ -63,7 +63,9 @@ class SharedSecretStore(SecretStore):
                 return
             # What others keep is masked here as well; all that was there before is learned at the start.
             fresh = [name for name, entry in entries.items() if self.version and self._known.get(name) != entry]
-            self.version, self._known = version, entries
+            # The version comes last: a thread that reads it without the lock then finds these entries.
+            self._known = entries
+            self.version = version
         self._learn_all(fresh)
 
     def _freshen(self) -> None:
