@@ -2,13 +2,16 @@ import { screen, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 import models from "../recorded/models.json";
 import { openPage, read } from "../support/page";
-import { server } from "../support/server";
+import { server, type SentRequest } from "../support/server";
 
 const [WINDOW, PRICES] = ["200K context", "$5 in, $25 out per 1M tokens"];
 
-/** What is found on the machine, where nothing is. */
-const nothingFound = { "GET /api/models/found": { found: [], note: "" } };
-const openModels = (path = "/settings/models") => openPage(path, models, nothingFound);
+/** The answers of a server that finds no models on its machine, and knows nothing more about those that a form names. */
+const nothingMore = {
+  "GET /api/models/found": { found: [], note: "" },
+  "POST /api/models/about": ({ body }: SentRequest) => models["GET /api/state"].models.models.find(({ id }) => id === (body as { id: string }).id),
+};
+const openModels = (path = "/settings/models") => openPage(path, models, nothingMore);
 
 const card = (name: string) => screen.findByRole("listitem", { name });
 const button = (name: string | RegExp, inside?: HTMLElement) => (inside ? within(inside) : screen).getByRole("button", { name });
