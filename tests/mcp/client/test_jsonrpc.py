@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import warnings
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 from pilothouse.mcp.client.channel import ChannelError, Deliver, Message, Outgoing, RequestId
 from pilothouse.mcp.client.jsonrpc import Handlers, JsonRpc
+from pilothouse.mcp.client.session import Session, SessionOptions
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 
@@ -64,6 +66,42 @@ async def test_a_server_hears_of_what_nobody_waits_for_before_its_connection_end
     rpc.give_up(await rpc.begin("tools/call", {}))
     await rpc.close()
     assert channel.sent == ["tools/call", "notifications/cancelled"]
+
+
+@pytest.mark.case("F-16")
+async def test_a_connection_is_closed_also_when_whoever_closes_it_is_cancelled() -> None:
+    channel = Silent()
+    rpc = JsonRpc(channel, cast("Any", None))
+    call = await rpc.begin("tools/call", {})
+    channel.reads.clear()
+    # What is to be told to the server waits until it reads.
+    rpc.give_up(call)
+    closing = asyncio.create_task(rpc.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    await asyncio.wait([closing])
+    assert closing.cancelled()
+    assert channel.closed.cancelled()
+
+
+async def test_a_session_is_closed_also_when_whoever_closes_it_is_cancelled() -> None:
+    channel = Silent()
+    session = Session(channel, SessionOptions(client_version="1"))
+    held = asyncio.Event()
+
+    async def stubborn() -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await held.wait()
+
+    session._listening = asyncio.create_task(stubborn())
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(session.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    await asyncio.wait([closing])
+    assert channel.closed.cancelled()
+    held.set()
 
 
 async def _pong() -> JsonObject:

@@ -318,14 +318,16 @@ class JsonRpc:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """End the connection; what is still to be told is told first, if that is quick."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=limits.MCP_GOODBYE)
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-        await self._channel.close()
+        """End the connection, also when this is cancelled; what is still to be told is told first, if that is quick."""
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=limits.MCP_GOODBYE)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+            await self._channel.close()
 
 
 async def _forgiving(work: Callable[[], Awaitable[None]]) -> None:

@@ -393,13 +393,15 @@ class Session:
     # --- the end ---
 
     async def close(self) -> None:
-        """End the connection and give up every call."""
-        if self._listening is not None:
-            self._listening.cancel()
-            await asyncio.wait([self._listening])
+        """End the connection and give up every call, also when this is cancelled."""
         for handle in list(self._paused):
             self.release(handle)
-        await self._rpc.close()
+        try:
+            if self._listening is not None:
+                self._listening.cancel()
+                await asyncio.wait([self._listening])
+        finally:
+            await self._rpc.close()
 
 
 def _answered(params: JsonObject, state: JsonObject, answers: Mapping[str, JsonObject]) -> JsonObject:
