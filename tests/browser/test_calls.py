@@ -266,7 +266,8 @@ async def test_a_timeout_is_foretold_can_be_put_off_and_looks_different_from_a_f
         return next((data.get(name) for data in items if data.get("tool") == "quick__progress"), None)
 
     # For the page the end is near, which is far away in truth: nothing here has to be quick.
-    near = re.compile(r"Times out in [12] s")
+    # It moves once more when the server begins, seconds later on a busy machine; what is near is told for 30 s.
+    near = re.compile(r"Times out in \d+ s")
     end = await eventually(lambda: kept_data("deadlineAt"), "the call to have an end")
     await clock.pause_at(end - 1)
     # It is foretold though nothing was opened.
